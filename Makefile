@@ -1,0 +1,28 @@
+# Everything runs in .venv, which the first target that needs it builds.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: test lint bench-frontier bench-stages clean
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+test: $(VENV)/ready lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench-frontier: $(VENV)/ready
+	$(BIN)/python -m bench.frontier
+
+bench-stages: $(VENV)/ready
+	$(BIN)/python -m bench.stages
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

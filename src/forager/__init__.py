@@ -1,0 +1,1 @@
+"""Forager: a focused web crawler."""

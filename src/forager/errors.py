@@ -1,0 +1,16 @@
+"""What goes wrong through input: one line that says what is wrong and how to mend it."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ForagerError(Exception):
+    """Wrong input. The command line prints the message as one line and exits with 2."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> ForagerError:
+    """An error for a name that is not known, with the nearest names that are."""
+    names = sorted(set(known))
+    near = get_close_matches(name, names, n=3, cutoff=0.5) or names[:8]
+    more = "" if len(near) == len(names) or get_close_matches(name, names, n=1, cutoff=0.5) else ", …"
+    return ForagerError(f"no {kind} named {name!r}; nearest: {', '.join(near)}{more}")

@@ -1,0 +1,435 @@
+"""The words every room shares: values and the verbs they pass through. No I/O, no clock, no chance.
+
+The life of a link in these words: a `Fetcher` answers a `Candidate`'s URL with a `Fetch`, which is parsed to a
+`Page`; a `Critic` gives it a `Judgement`; together with the `Trace` of how we got here and what is `Known` of the
+targets they make a `Visit`, whose links a `Strategy` turns into `ScoredLinks`; those wait in the `Frontier` until one
+of them is the next `Candidate`.
+
+Values are frozen and complete when made. An *id* is a small int that stands for a URL within one crawl, given in order
+of discovery; arrays of n rows are aligned with the n links of the visit they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Any, NewType, Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Url = NewType("Url", str)  # canonical; urls.py is the only place one is made
+Floats: TypeAlias = NDArray[np.float32]
+Ids: TypeAlias = NDArray[np.int32]  # also counts and positions
+Terms: TypeAlias = NDArray[np.uint32]  # hashed words or features
+Mask: TypeAlias = NDArray[np.bool_]
+Parts: TypeAlias = Mapping[str, Any]  # arrays and JSON values: what models.py can save
+
+NEVER = float("-inf")  # the score of a link that must not be followed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ragged:
+    """Rows of unequal length in one flat array: row i is `values[offsets[i]:offsets[i + 1]]`."""
+
+    values: Terms
+    offsets: NDArray[np.int64]  # (rows + 1,), offsets[0] == 0
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int] | Terms]) -> Self:
+        lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
+        values = [np.asarray(row, np.uint32) for row in rows if len(row)]
+        flat = np.concatenate(values) if values else np.empty(0, np.uint32)
+        return cls(flat, np.concatenate(([0], np.cumsum(lengths))))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> Terms:
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def span(self, first: int, last: int) -> Terms:
+        """The values of rows first..last, both included."""
+        return self.values[self.offsets[first] : self.offsets[last + 1]]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.offsets)
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Ragged:
+        """The given rows, in the given order."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        return Ragged(self.values[np.repeat(self.offsets[rows], lengths) + within], offsets)
+
+    @staticmethod
+    def concat(parts: Sequence[Ragged]) -> Ragged:
+        if not parts:
+            return Ragged.of([])
+        ends = np.cumsum([0, *(part.offsets[-1] for part in parts)])
+        shifted = [part.offsets[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
+        return Ragged(np.concatenate([p.values for p in parts]), np.concatenate([np.zeros(1, np.int64), *shifted]))
+
+
+# ---- a page ---------------------------------------------------------------------------------------------------------
+
+
+class Region(IntEnum):
+    """What part of the page a leaf lies in, by landmark elements and by common ids and classes."""
+
+    BODY = 0  # nothing says
+    NAVIGATION = 1
+    MAIN = 2
+    FOOTER = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link, for people and explanations; strategies work on the columns of `Links`."""
+
+    target: Url
+    anchor: str
+    first_leaf: int
+    last_leaf: int
+    tag_path: str
+    rel: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """The links of a page in document order, a column each; a target may occur more than once."""
+
+    targets: tuple[Url, ...]
+    anchors: tuple[str, ...]
+    first_leaf: Ids  # the anchor covers the leaves first..last; an empty anchor is a leaf of its own
+    last_leaf: Ids
+    tag_paths: tuple[str, ...]  # "html body div#main ul.menu.wide li a": names with id and classes from the root
+    rels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __getitem__(self, row: int) -> Link:
+        first, last = int(self.first_leaf[row]), int(self.last_leaf[row])
+        return Link(self.targets[row], self.anchors[row], first, last, self.tag_paths[row], self.rels[row])
+
+    def take(self, rows: Sequence[int]) -> Links:
+        """The given rows, in the given order."""
+        at = np.asarray(rows, np.intp)
+        targets, anchors = tuple(self.targets[i] for i in rows), tuple(self.anchors[i] for i in rows)
+        paths, rels = tuple(self.tag_paths[i] for i in rows), tuple(self.rels[i] for i in rows)
+        return Links(targets, anchors, self.first_leaf[at], self.last_leaf[at], paths, rels)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    level: int  # 1..6
+    first_leaf: int
+    last_leaf: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """A parsed page. A leaf is a text node with a visible character, or an element without children."""
+
+    url: Url
+    title: str
+    leaves: tuple[str, ...]  # the text of each leaf; an image's alt text; "" where there is none
+    tags: tuple[str, ...]  # the element each leaf is, or directly sits in
+    terms: Ragged  # the hashed words of each leaf
+    regions: NDArray[np.uint8]  # a Region for each leaf
+    links: Links
+    headings: tuple[Heading, ...]
+    keywords: str  # of <meta name=keywords>
+    description: str  # of <meta name=description>
+    canonical: Url | None  # of <link rel=canonical>
+    language: str  # as declared, lower case, "" if not
+
+    def text(self, first: int, last: int) -> str:
+        """The text of leaves first..last, both included."""
+        return " ".join(leaf for leaf in self.leaves[first : last + 1] if leaf)
+
+
+# ---- answers of the web ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fetch:
+    """An answer with a body."""
+
+    url: Url
+    body: bytes
+    content_type: str = "text/html"
+    charset: str = ""  # as the header names it, "" if it does not
+    status: int = 200
+    seconds: float = 0.0  # how long it took
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """The answer "elsewhere". Whether and when to go there is the loop's business."""
+
+    url: Url
+    target: Url
+    status: int = 302
+    seconds: float = 0.0
+
+
+class Reason(StrEnum):
+    """Why a request brought no page."""
+
+    NOT_FOUND = "not-found"
+    NOT_HTML = "not-html"
+    SERVER_ERROR = "server-error"
+    TIMEOUT = "timeout"
+    UNREACHABLE = "unreachable"
+    TOO_LARGE = "too-large"
+    UNREADABLE = "unreadable"
+    TOO_MANY_REDIRECTS = "too-many-redirects"
+    BAD_REDIRECT = "bad-redirect"
+    DUPLICATE = "duplicate"  # a redirect to a page we have
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    url: Url
+    reason: Reason
+    detail: str = ""  # one line for people
+    retry_after: float | None = None  # seconds; None: asking again would not help
+    seconds: float = 0.0
+
+
+Answer: TypeAlias = Fetch | Redirect | Failure
+
+
+# ---- judging, scoring, learning -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """What a critic says of a page."""
+
+    relevance: float  # calibrated probability that the page is wanted
+    raw: float  # the same before calibration
+    topics: Floats  # (c,) probabilities, aligned with the critic's classes
+    version: str  # of the critic
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What the crawl knows of each link's target at the moment the page is scored."""
+
+    relevance: Floats  # (n,) nan = not judged
+    inlinks: Ids  # (n,) pages seen to link to it, this one not counted
+    relevant_inlinks: Ids  # (n,) those of them with relevance >= 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inlinks:
+    """The links by which a URL was found, at most 8, the best kept; row 0 is the one that was followed."""
+
+    sources: Ids  # (p,) ids of the pages
+    scores: Floats  # (p,) as given when they were found
+    state: Floats  # (p, k), k = 0 where the strategy carries none
+    clues: Ragged  # p rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """How we came to ask for a URL."""
+
+    id: int
+    order: int  # number of this request, from 0
+    depth: int  # links from a seed along the path followed
+    score: float  # at the time it was taken
+    inlinks: Inlinks  # no rows: a seed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Visit:
+    page: Page
+    links: Links  # those of page.links that the scope lets through, with a row in `known` each
+    judgement: Judgement
+    trace: Trace
+    known: Known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Miss:
+    """A request that brought no page."""
+
+    url: Url
+    trace: Trace
+    reason: Reason
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Links of which both ends have been judged since the last time, whichever end came first."""
+
+    clues: Ragged  # m rows, as the strategy gave them when it scored the link
+    relevance: Floats  # (m,) raw, of the target; 0 where it was a miss
+    source_relevance: Floats  # (m,) raw, of the page the link is on
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredLinks:
+    """A strategy's answer to a visit, a row for each of its n links."""
+
+    scores: Floats  # (n,) larger is sooner; NEVER is never
+    state: Floats | None = None  # (n, k) travels with the link and comes back in the target's Trace
+    clues: Ragged | None = None  # n rows of features: come back as Evidence and in Waiting
+    common: Terms | None = None  # features of the page, kept once for all its links
+    edge_weight: Floats | None = None  # (n,) weight of the edge in Graph, 1 if not given
+    label: str | None = None  # what the strategy takes this page for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WaitingBatch:
+    """Some of the links that wait, each with what its kept parent gave it."""
+
+    ids: Ids  # (b,) ascending
+    sources: Ids  # (b,) id of the page it was found on, -1 for a seed
+    hosts: Ids  # (b,)
+    scores: Floats  # (b,)
+    state: Floats  # (b, k)
+    clues: Ragged  # b rows
+    common: Ragged  # b rows: those of the source
+
+
+Waiting: TypeAlias = Iterable[WaitingBatch]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """What the crawl has seen of the web, over ids: row i of a CSR matrix is the links of page i."""
+
+    offsets: NDArray[np.int64]  # (n + 1,)
+    targets: Ids  # (e,)
+    weights: Floats  # (e,)
+    relevance: Floats  # (n,) nan = not judged
+    hosts: Ids  # (n,)
+
+
+class Policy(StrEnum):
+    """What becomes of a waiting link's score when it is found again."""
+
+    FIRST = "first"
+    BEST = "best"
+    LATEST = "latest"
+    MEAN = "mean"
+    NOISY_OR = "noisy-or"  # 1 - (1 - a)(1 - b); scores are probabilities
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """Score, state and clue are replaced together; the columns of state in `largest` keep their maximum besides."""
+
+    policy: Policy
+    largest: tuple[int, ...] = ()
+
+
+FIRST, BEST, LATEST = Combine(Policy.FIRST), Combine(Policy.BEST), Combine(Policy.LATEST)
+MEAN, NOISY_OR = Combine(Policy.MEAN), Combine(Policy.NOISY_OR)
+
+
+# ---- verbs ----------------------------------------------------------------------------------------------------------
+
+
+class Critic(Protocol):
+    """Is this page what we look for? Never sees the network, the disk or the clock."""
+
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+    @property
+    def version(self) -> str: ...
+    def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None: ...
+    def judge(self, pages: Sequence[Page]) -> list[Judgement]: ...
+
+
+class Strategy(Protocol):
+    """Where does this link lead? Never sees the network, the disk or the clock; chance comes from (seed, url)."""
+
+    @property
+    def combine(self) -> Combine: ...
+    def score(self, visit: Visit) -> ScoredLinks:
+        """Score all links of the visit in one batch. Pure: the same visit, the same answer."""
+
+
+@runtime_checkable
+class Learns(Protocol):
+    def observe(self, outcome: Visit | Miss, evidence: Evidence) -> None:
+        """Learn from an outcome. Always called before `score` of the same visit."""
+
+
+@runtime_checkable
+class Rescores(Protocol):
+    @property
+    def every(self) -> int:
+        """Pages between two sweeps."""
+
+    def rescore(self, waiting: Waiting, graph: Graph) -> Iterator[Floats]:
+        """New scores for all that waits: an array for each batch, in order."""
+
+
+@runtime_checkable
+class Persists(Protocol):
+    def parts(self) -> Parts: ...
+    def from_parts(self, parts: Parts) -> Self:
+        """A learner of the same settings that knows what `parts` knows."""
+
+    def merge(self, parts: Sequence[Parts]) -> Parts:
+        """What several shards have learnt, as one: counts add, weights average."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
+        """The words that made the score of one link of the visit, strongest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A link taken from the frontier: a lease on its lane, held in memory only."""
+
+    id: int
+    lane: int
+    score: float
+
+
+class Frontier(Protocol):
+    """What waits, best first, one at a time per lane. A lane is an opaque int: the host at first."""
+
+    def add(self, ids: Ids, lanes: Ids, sites: Ids, scores: Floats) -> Mask:
+        """Offer links in order of discovery; True where the link is now the one kept for its id."""
+
+    def acquire(self, now: float) -> Candidate | None:
+        """The highest score over the lanes that may be asked now; ties go to the smaller id."""
+
+    def release(self, candidate: Candidate, now: float, delay: float, *, page: bool) -> None:
+        """Give the lane back; it rests for `delay`. `page`: the answer counts against the budgets."""
+
+    def retry(self, candidate: Candidate, due: float) -> None:
+        """Let the link of a lease not yet released wait again, to be taken not before `due`."""
+
+    def drop(self, ids: Ids) -> None:
+        """Take links out of waiting, for ever."""
+
+    def next_due(self) -> float | None:
+        """When `acquire` should next be tried if it gave None; None: nothing will come by waiting."""
+
+    @property
+    def waiting(self) -> Ids:
+        """Ids of all that waits, ascending."""
+
+    def scores(self, ids: Ids) -> Floats: ...
+
+    def reorder(self, ids: Ids, scores: Floats) -> None:
+        """New scores for these waiting links, in one step."""
+
+
+class Fetcher(Protocol):
+    async def fetch(self, url: Url) -> Answer: ...
