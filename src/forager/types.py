@@ -27,6 +27,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 Parts: TypeAlias = Mapping[str, Any]  # arrays and JSON values: what models.py can save
 
 NEVER = float("-inf")  # the score of a link that must not be followed
+FIRST_OF_ALL = float("inf")  # the score of a seed; no strategy gives it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,10 +60,10 @@ class Ragged:
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Ragged:
         """The given rows, in the given order."""
-        lengths = self.lengths[rows]
+        starts = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - starts
         offsets = np.concatenate(([0], np.cumsum(lengths)))
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        return Ragged(self.values[np.repeat(self.offsets[rows], lengths) + within], offsets)
+        return Ragged(self.values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)], offsets)
 
     @staticmethod
     def concat(parts: Sequence[Ragged]) -> Ragged:
@@ -130,7 +131,7 @@ class Heading:
     last_leaf: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Page:
     """A parsed page. A leaf is a text node with a visible character, or an element without children."""
 
@@ -146,6 +147,9 @@ class Page:
     description: str  # of <meta name=description>
     canonical: Url | None  # of <link rel=canonical>
     language: str  # as declared, lower case, "" if not
+
+    def __repr__(self) -> str:
+        return f"Page({self.url!r}, {self.title!r}, {len(self.leaves)} leaves, {len(self.links)} links)"
 
     def text(self, first: int, last: int) -> str:
         """The text of leaves first..last, both included."""
@@ -247,13 +251,16 @@ class Trace:
     inlinks: Inlinks  # no rows: a seed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Visit:
     page: Page
     links: Links  # those of page.links that the scope lets through, with a row in `known` each
     judgement: Judgement
     trace: Trace
     known: Known
+
+    def __repr__(self) -> str:
+        return f"Visit({self.page.url!r}, relevance {self.judgement.relevance:.3f}, depth {self.trace.depth})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,7 +278,7 @@ class Evidence:
     """Links of which both ends have been judged since the last time, whichever end came first."""
 
     clues: Ragged  # m rows, as the strategy gave them when it scored the link
-    relevance: Floats  # (m,) raw, of the target; 0 where it was a miss
+    relevance: Floats  # (m,) raw, of the target
     source_relevance: Floats  # (m,) raw, of the page the link is on
 
 

@@ -1,0 +1,26 @@
+"""Critics: is this page what we look for? One file a critic."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from forager import registry
+from forager.critics.naive_bayes import NaiveBayes
+from forager.critics.predicate import Predicate
+from forager.types import Critic
+
+CRITICS: dict[str, registry.Maker] = {
+    "naive-bayes": NaiveBayes,
+    "predicate": Predicate,
+}
+GROUP = "forager.critics"  # of entry points
+
+
+def critic_names() -> list[str]:
+    """The critics there are, those of plug-ins too."""
+    return registry.names(CRITICS, GROUP)
+
+
+def make_critic(name: str, given: Mapping[str, object], params: Mapping[str, object]) -> Critic:
+    """The critic of that name, made of what it asks for of `given` and of the parameters of a configuration."""
+    maker = registry.find("critic", name, builtin=CRITICS, group=GROUP)
+    return cast(Critic, registry.make(maker, given, params))

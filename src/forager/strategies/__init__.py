@@ -1,0 +1,36 @@
+"""Which link next: one file a strategy. Other packages add theirs as entry points of the group `forager.strategies`."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from forager import registry
+from forager.strategies.best_first import BestFirst
+from forager.strategies.breadth_first import BreadthFirst
+from forager.strategies.random import Random
+from forager.types import Strategy
+
+GROUP = "forager.strategies"
+STRATEGIES: Mapping[str, registry.Maker] = {
+    "breadth-first": BreadthFirst,
+    "random": Random,
+    "best-first": BestFirst,
+}
+
+
+def strategy_names() -> list[str]:
+    """The strategies there are, those of plug-ins too."""
+    return registry.names(STRATEGIES, GROUP)
+
+
+def make_strategy(
+    name: str,
+    given: Mapping[str, object],
+    params: Mapping[str, object],
+    also: Mapping[str, registry.Maker] | None = None,
+) -> Strategy:
+    """The strategy of that name, given what it asks for of `given`; `also` are makers known only here."""
+    maker = registry.find("strategy", name, builtin={**STRATEGIES, **(also or {})}, group=GROUP)
+    return cast(Strategy, registry.make(maker, given, params))
+
+
+__all__ = ["GROUP", "STRATEGIES", "BestFirst", "BreadthFirst", "Random", "make_strategy", "strategy_names"]

@@ -1,0 +1,109 @@
+"""Real pages for the benches, and what each stage of parsing one costs: python -m bench.pages"""
+
+from __future__ import annotations
+
+import gc
+import random
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+from selectolax.lexbor import LexborHTMLParser
+
+from forager import text
+from forager.bounds import tame
+from forager.decode import decode
+from forager.page import from_bytes, parse, to_bytes
+from forager.tree import Walk
+from forager.types import Fetch, Page
+from forager.urls import RULES
+
+T = TypeVar("T")
+
+WIKISPEEDIA = Path("/work/shared/data/wikispeedia/wikispeedia.warc.gz")
+
+
+def sample(n: int = 150, warc: Path = WIKISPEEDIA, smallest: int = 35_000, largest: int = 52_000) -> list[Fetch]:
+    """The first n pages of that size in the WARC; made-up ones where there is no WARC."""
+    if not warc.exists():
+        return [synthetic(seed) for seed in range(n)]
+    pages: list[Fetch] = []
+    with warc.open("rb") as stream:
+        for record in ArchiveIterator(stream, record_types=WarcRecordType.response):
+            body, url = record.reader.read(), RULES.canonical(record.headers["WARC-Target-URI"])
+            if url and smallest < len(body) < largest:
+                pages.append(Fetch(url, body, "text/html", record.http_charset or ""))
+            if len(pages) == n:
+                break
+    return pages
+
+
+def synthetic(seed: int, links: int = 80, host: str = "example.org") -> Fetch:
+    """A page of about 43 KB with a menu, paragraphs with links in them, a table and a footer."""
+    chance = random.Random(seed)
+    vocabulary = ["".join(chance.choices("etaoinshrdlu", k=chance.randint(2, 10))) for _ in range(800)]
+
+    def words(k: int) -> str:
+        return " ".join(chance.choices(vocabulary, k=k))
+
+    def link() -> str:
+        return f'<a href="/p/{chance.randrange(10**6)}.html" title="{words(2)}">{words(2)}</a>'
+
+    quarter = links // 4
+    menu = "".join(f"<li>{link()}</li>" for _ in range(quarter))
+    body = "".join(f"<p>{words(60)} <b>{words(2)}</b> {link()} {words(30)}</p>\n" for _ in range(links - 2 * quarter))
+    rows = "".join(f"<tr><td>{words(3)}</td><td>{link()}</td></tr>\n" for _ in range(quarter))
+    markup = (
+        f"<html lang=en><head><title>{words(4)}</title></head><body><ul id=menu>{menu}</ul>"
+        f"<div id=content><h1>{words(3)}</h1>{body}<table>{rows}</table></div><div id=footer>{words(20)}</div>"
+    )
+    url = RULES.canonical(f"http://{host}/p/{seed}.html")
+    assert url is not None
+    return Fetch(url, markup.encode())
+
+
+def bare_parse(fetch: Fetch) -> LexborHTMLParser:
+    """The least there is to do: the tree, with nothing read from it."""
+    return LexborHTMLParser(fetch.body)
+
+
+def milliseconds(work: Callable[[T], object], over: Sequence[T], rounds: int = 7) -> float:
+    """CPU time for one of them, in the best of some rounds."""
+    best = float("inf")
+    for _ in range(rounds):
+        gc.collect()
+        start = time.process_time()
+        for each in over:
+            work(each)
+        best = min(best, time.process_time() - start)
+    return best / len(over) * 1e3
+
+
+def main() -> None:
+    fetches = sample()
+    contents = [decode(fetch.body, fetch.charset) for fetch in fetches]
+    trees = [LexborHTMLParser(content) for content in contents]
+    pages = [page for fetch in fetches if isinstance(page := parse(fetch), Page)]
+    packed = [to_bytes(page) for page in pages]
+    rows = {
+        "bare selectolax parse": milliseconds(bare_parse, fetches),
+        "decode": milliseconds(lambda fetch: decode(fetch.body, fetch.charset), fetches),
+        "bounds": milliseconds(tame, contents),
+        "walk": milliseconds(lambda tree: tree.root and Walk().over(tree.root), trees),
+        "tokens": milliseconds(lambda page: text.terms(page.leaves), pages),
+        "parse()": milliseconds(parse, fetches),
+        "to_bytes": milliseconds(to_bytes, pages),
+        "from_bytes": milliseconds(from_bytes, packed),
+    }
+    rows["parse() without tokens"] = rows["parse()"] - rows["tokens"]
+    size = sum(len(fetch.body) for fetch in fetches) / len(fetches) / 1000
+    leaves, links = (sum(len(getattr(page, part)) for page in pages) / len(pages) for part in ("leaves", "links"))
+    print(f"{len(pages)} pages of {size:.0f} KB, {leaves:.0f} leaves, {links:.0f} links")
+    for stage, took in rows.items():
+        print(f"{stage:<24}{took:7.3f} ms {took / rows['bare selectolax parse']:6.2f}x")
+
+
+if __name__ == "__main__":
+    main()

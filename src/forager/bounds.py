@@ -1,0 +1,161 @@
+"""How much work a document would be for the parser, before it is given to it.
+
+lexbor follows the HTML standard, and the standard is quadratic: every block tag looks through the open elements
+(200,000 nested <div>: 88 s), every attribute is compared with those before it (100,000: 34 s), every paragraph opens
+all formatting elements again that were never closed (a page of 200 KB: 18 GB). So the tags are counted first, in one
+linear pass, by a rough simulation that errs towards too much. Unclosed formatting is common on old pages and carries
+nothing we use: there the formatting tags are dropped. Whatever is still too much is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+LIMIT = 300_000_000  # steps; about a second
+_SMALL = 64_000  # characters that cannot hold enough attributes or nested tags to matter
+_REOPEN = 500  # steps to open a formatting element again: it takes memory too
+_DEEP = 64  # open elements looked through for the one that a tag closes
+
+_FORMATS = (
+    "b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u"  # <a> is not among them: a second one closes the first
+)
+# Spelt out, because IGNORECASE would keep the search from jumping from "<" to "<"; this one is run on many pages.
+_FORMAT_START = re.compile(rf"<(?:{re.sub('[a-z]', lambda x: f'[{x[0]}{x[0].upper()}]', _FORMATS)})(?=[\s/>])")
+_FORMAT_TAG = re.compile(rf"</?(?:{_FORMATS})(?=[\s/>])[^<>]*>?", re.IGNORECASE)
+_ATTRIBUTE = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+"""
+_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_TAG = re.compile(
+    r"<!--.*?(?:--!?>|\Z)"
+    r"|<(script|style|textarea|title|xmp)\b.*?(?:</\1|\Z)"
+    rf"|<(/?)([a-z][^\s/>]*+)((?:{_ATTRIBUTE})*+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_MANY = 400  # characters of attributes that are worth counting
+
+_VOID = {"area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "wbr"}
+_FORMAT_NAMES = set(_FORMATS.split("|"))
+_MARKERS = {"applet", "caption", "marquee", "object", "td", "template", "th"}  # formatting outside stays outside
+_BARRIERS = _MARKERS | {"html", "table", "ul", "ol", "dl", "select", "button", "svg", "math"}
+
+# Start tags that end an element left open, and what may lie open inside of that one.
+_INLINE = _FORMAT_NAMES | {"a", "span"}
+_LOOSE = _INLINE | {"p", "div", "address"}
+_ENDS = {
+    "a": ({"a"}, set[str]()),
+    "p": ({"p"}, _INLINE),
+    "li": ({"li"}, _LOOSE),
+    **dict.fromkeys(("dt", "dd"), ({"dt", "dd"}, _LOOSE)),
+    **dict.fromkeys(("option", "optgroup"), ({"option"}, set[str]())),
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), ({"h1", "h2", "h3", "h4", "h5", "h6"}, set[str]())),
+    **dict.fromkeys(("td", "th"), ({"td", "th"}, _LOOSE)),
+    "tr": ({"tr"}, _LOOSE | {"td", "th"}),
+    **dict.fromkeys(("tbody", "thead", "tfoot"), ({"tbody", "thead", "tfoot"}, _LOOSE | {"tr", "td", "th"})),
+}
+_IN_TABLES = {"td", "th", "tr", "tbody", "thead", "tfoot", "caption"}  # ignored anywhere else
+
+
+def tame(markup: str) -> str | None:
+    """The markup, if need be without formatting tags; None if parsing it would take too long."""
+    if _is_harmless(markup):
+        return markup
+    if steps(markup) <= LIMIT:
+        return markup
+    plain = _FORMAT_TAG.sub("", markup)
+    return plain if steps(plain) <= LIMIT else None
+
+
+def _is_harmless(markup: str) -> bool:
+    """So small that it would do even if no formatting were ever closed: quick to say of most pages."""
+    if len(markup) >= _SMALL:
+        return False
+    tags = markup.count("<")
+    formats = min(tags - markup.count("</"), tags // 2)  # as many as would be worst
+    if formats * (tags - formats) * _REOPEN <= LIMIT:
+        return True
+    return len(_FORMAT_START.findall(markup)) * tags * _REOPEN <= LIMIT
+
+
+def steps(markup: str) -> int:
+    """An estimate of the parser's elementary steps; counting stops beyond LIMIT."""
+    opened, formats, total = _Open(), _Formats(), 0
+    for _, closing, written, attributes in _TAG.findall(markup):
+        if not written:
+            continue
+        name = written.lower()
+        if len(attributes) > _MANY:
+            total += len(_ATTRIBUTES.findall(attributes)) ** 2
+        if closing:
+            opened.close(name)
+        elif name not in _VOID:
+            opened.open(name)
+        formats.see(name, bool(closing))
+        total += len(opened.names) + formats.active * _REOPEN
+        if total > LIMIT:
+            break
+    return total
+
+
+class _Open:
+    """The open elements, roughly: an end tag closes the nearest of its name this side of a barrier."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._tables = 0
+
+    def open(self, name: str) -> None:
+        if name in _IN_TABLES and not self._tables:
+            return
+        if name in _ENDS:
+            self._close_implied(*_ENDS[name])
+        self._tables += name == "table"
+        self.names.append(name)
+
+    def close(self, name: str) -> None:
+        names = self.names
+        for at in range(len(names) - 1, max(len(names) - 1 - _DEEP, -1), -1):
+            if names[at] == name:
+                self._cut(at)
+                return
+            if names[at] in _BARRIERS:
+                return
+
+    def _close_implied(self, ended: set[str], inside: set[str]) -> None:
+        for at in range(len(self.names) - 1, max(len(self.names) - 1 - _DEEP, -1), -1):
+            if self.names[at] in ended:
+                self._cut(at)
+                return
+            if self.names[at] not in inside:
+                return
+
+    def _cut(self, at: int) -> None:
+        self._tables -= self.names[at:].count("table")
+        del self.names[at:]
+
+
+class _Formats:
+    """The formatting elements that were not closed, counted by name; those outside a table cell are set aside."""
+
+    def __init__(self) -> None:
+        self.active = 0
+        self._counts: dict[str, int] = {}
+        self._outside: list[tuple[str, dict[str, int]]] = []
+
+    def see(self, name: str, closing: bool) -> None:
+        if name in _FORMAT_NAMES:
+            self._count(name, -1 if closing else 1)
+        elif name in _MARKERS:
+            self._mark(name, closing)
+
+    def _count(self, name: str, change: int) -> None:
+        count = self._counts.get(name, 0)
+        if count + change >= 0:
+            self._counts[name] = count + change
+            self.active += change
+
+    def _mark(self, name: str, closing: bool) -> None:
+        if self._outside and self._outside[-1][0] == name:  # a cell also ends where the next one starts
+            self.active -= sum(self._counts.values())
+            self._counts = self._outside.pop()[1]
+        if not closing:
+            self._outside.append((name, self._counts))
+            self._counts = {}

@@ -1,0 +1,117 @@
+"""`forager lab …`: strategies side by side on webs whose truth is known."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from forager.errors import ForagerError
+from forager.lab.experiment import Experiment, PathGoal, Plan, TopicGoal, conduct
+from forager.lab.laboratory import find_webs, open_web
+from forager.lab.report import table
+from forager.lab.results import BASELINE, BOUND, figures
+
+lab = typer.Typer(no_args_is_help=True, help="Compare strategies on a recorded web whose labels are known.")
+out, err = Console(), Console(stderr=True)
+
+WebOption = Annotated[
+    str,
+    typer.Option(
+        "--web", help="folder of a recorded web: *.warc.gz with labels.tsv; or procedural[:hosts=100:seed=7:…]"
+    ),
+]
+
+
+@lab.command()
+def run(
+    web: WebOption,
+    strategies: Annotated[str, typer.Option(help="names separated by commas; parameters as name:key=value")],
+    topic: Annotated[str | None, typer.Option(help="find the pages under this label (whole dotted parts)")] = None,
+    target: Annotated[str | None, typer.Option(help="find the pages of this label in each group left out")] = None,
+    leave_out: Annotated[str | None, typer.Option(help="column of labels.tsv that names the groups")] = None,
+    runs: Annotated[int, typer.Option(help="runs with different samples")] = 5,
+    critic: Annotated[str, typer.Option(help="what judges the pages; parameters as name:key=value")] = "naive-bayes",
+    pages: Annotated[int | None, typer.Option(help="pages to fetch in a run [default: 2R, or all]")] = None,
+    seed: Annotated[int, typer.Option(help="of all chance")] = 0,
+    jobs: Annotated[int, typer.Option(help="processes")] = 1,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the figures to this file")] = None,
+) -> None:
+    """Crawl with each strategy and report how few useless pages it fetched."""
+    names = tuple(name.strip() for name in strategies.split(",") if name.strip())
+    plan = Plan(web, _goal(topic, target, leave_out), names, critic, runs, pages, seed)
+    for loss in open_web(web).losses:
+        err.print(f"note: {loss}", highlight=False, markup=False)
+    report = figures(_conduct(plan, jobs))
+    out.print(table(report))
+    missing = [name for name in (BASELINE, BOUND) if name not in names]
+    if missing and topic:
+        err.print(f"note: loss cut and gap closed need {' and '.join(missing)} among the strategies", highlight=False)
+    if json_file is not None:
+        _write(json_file, json.dumps(report, indent=1))
+
+
+@lab.command()
+def webs(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(help="where to look [default: $FORAGER_WEBS, else here]")
+    ] = None,
+) -> None:
+    """The recorded webs in some folders."""
+    places = folders or [Path(name) for name in os.environ.get("FORAGER_WEBS", ".").split(os.pathsep)]
+    found = find_webs(places)
+    if not found:
+        raise ForagerError(f"no recorded web (a folder with *.warc.gz and labels.tsv) in {', '.join(map(str, places))}")
+    shown = Table("web", "pages", "topics", "folder")
+    for folder in found:
+        web = open_web(str(folder))
+        shown.add_row(web.name, f"{len(web.truth.labels):,}", f"{len(web.truth.topics()):,}", str(folder))
+    out.print(shown)
+
+
+@lab.command()
+def topics(
+    web: WebOption,
+    under: Annotated[str, typer.Option(help="only those below this one")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="a JSON object: topic, pages")] = False,
+) -> None:
+    """The topics of a web with their number of pages."""
+    known = open_web(web).truth.topics()
+    chosen = {
+        name: pages for name, pages in known.items() if not under or name == under or name.startswith(f"{under}.")
+    }
+    if as_json:
+        print(json.dumps(chosen))
+        return
+    for name, pages in chosen.items():
+        print(f"{pages:6,}  {name}")
+
+
+def _goal(topic: str | None, target: str | None, leave_out: str | None) -> TopicGoal | PathGoal:
+    if topic is not None and target is None and leave_out is None:
+        return TopicGoal(topic)
+    if topic is None and target is not None and leave_out is not None:
+        return PathGoal(target, leave_out)
+    raise ForagerError("give either --topic PREFIX, or --target LABEL with --leave-out COLUMN")
+
+
+def _conduct(plan: Plan, jobs: int) -> Experiment:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=err) as progress:
+        crawls = progress.add_task("getting ready", total=None)
+        return conduct(
+            plan, jobs, lambda done, of: progress.update(crawls, description="crawls", completed=done, total=of)
+        )
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ForagerError(f"{file} cannot be written: {error.strerror}") from None

@@ -1,0 +1,104 @@
+"""One typed configuration, read from one TOML file or made in Python."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from forager.errors import ForagerError, unknown
+from forager.scope import Within
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the file: every key has a type, an unknown key is an error."""
+
+
+class Named(Table, frozen=True):
+    """A critic or strategy by its name, with its own parameters in `options`."""
+
+    name: str
+    options: dict[str, Any] = {}
+
+
+class ScopeConfig(Table, frozen=True):
+    within: Within = "anywhere"  # the hosts of the seeds, their sites, or only the seeds themselves
+    include: tuple[str, ...] = ()  # regular expressions, searched in the whole URL
+    exclude: tuple[str, ...] = ()
+    schemes: tuple[str, ...] = ("http", "https")
+    max_depth: int | None = None
+
+
+class FrontierConfig(Table, frozen=True):
+    delay: float = 1.0  # seconds between two requests to a host
+    pages_per_host: int | None = None
+    pages_per_site: int | None = None
+    retries: int = 2  # of a request that failed for the moment
+
+
+class StopConfig(Table, frozen=True):
+    pages: int | None = None
+    seconds: float | None = None
+
+
+class UrlsConfig(Table, frozen=True):
+    strip: tuple[str, ...] = ()  # parameters to strip besides the known tracking and session ones
+    longest: int = 2_000
+
+
+class FetchConfig(Table, frozen=True):
+    replay: str | None = None  # the folder of a recorded web
+
+
+class CrawlConfig(Table, frozen=True):
+    seeds: tuple[str, ...] = ()
+    seed: int = 0  # of all chance
+    critic: Named | None = None
+    strategy: Named = Named(name="best-first")
+    scope: ScopeConfig = ScopeConfig()
+    frontier: FrontierConfig = FrontierConfig()
+    stop: StopConfig = StopConfig()
+    urls: UrlsConfig = UrlsConfig()
+    fetch: FetchConfig = FetchConfig()
+
+
+def read_config(path: Path) -> CrawlConfig:
+    """The configuration in a TOML file; paths in it are relative to the file."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ForagerError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ForagerError(f"{path} cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ForagerError(f"{path} is not valid TOML: {error}") from None
+    config = _convert(tables, path)
+    if config.fetch.replay is not None:
+        fetch = msgspec.structs.replace(config.fetch, replay=str(path.parent / config.fetch.replay))
+        config = msgspec.structs.replace(config, fetch=fetch)
+    return config
+
+
+def _convert(tables: dict[str, Any], path: Path) -> CrawlConfig:
+    try:
+        return msgspec.convert(tables, CrawlConfig)
+    except msgspec.ValidationError as error:
+        text, _, place = str(error).partition(" - at `$")
+        where = place.strip("`.")
+        strange = re.search(r"unknown field `(.+)`", text)
+        if strange is None:
+            raise ForagerError(f"{path}: {where or 'the file'}: {text[:1].lower()}{text[1:]}") from None
+        nearest = unknown("key", strange[1], _keys(where))
+        raise ForagerError(f"{path}: {f'in [{where}], ' if where else ''}{nearest}") from None
+
+
+def _keys(where: str) -> tuple[str, ...]:
+    """The keys that the table at a dotted place may have."""
+    table: Any = CrawlConfig
+    for name in filter(None, where.split(".")):
+        kinds = {field.name: field.type for field in msgspec.structs.fields(table)}[name]
+        table = next(kind for kind in getattr(kinds, "__args__", (kinds,)) if isinstance(kind, type))
+    return tuple(field.encode_name for field in msgspec.structs.fields(table))

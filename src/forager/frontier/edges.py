@@ -1,0 +1,127 @@
+"""Every link found on a visited page, with what the strategy gave it. Append-only; an edge is a row number."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forager.frontier.columns import Column
+from forager.types import Floats, Ids, Ragged, ScoredLinks
+
+
+class Edges:
+    """Columns source, target, score, state, clue, weight; the edges into one target are chained through `before`.
+
+    Invariant: `last[v]` is the newest edge into v, `before[e]` the next older one into the same target, -1 at the end.
+    """
+
+    def __init__(self) -> None:
+        self._source, self._target = Column(np.int32), Column(np.int32)
+        self._score = Column(np.float32)
+        self._before = Column(np.int32)
+        self._last = Column(np.int32, fill=-1)  # by target id
+        self._clues = Column(np.uint32)
+        self._clue_offsets = Column(np.int64)
+        self._clue_offsets.resize(1)
+        self._weight: Column[np.float32] | None = None  # only for strategies that weigh edges
+        self._state: Column[np.float32] | None = None  # only for strategies that carry state
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    @property
+    def sources(self) -> Ids:
+        return self._source.view
+
+    @property
+    def targets(self) -> Ids:
+        return self._target.view
+
+    @property
+    def scores(self) -> Floats:
+        return self._score.view
+
+    @property
+    def weights(self) -> Floats:
+        return np.ones(len(self), np.float32) if self._weight is None else self._weight.view
+
+    def state(self, rows: Ids) -> Floats:
+        return np.empty((len(rows), 0), np.float32) if self._state is None else self._state.view[rows]
+
+    def clues(self, rows: Ids) -> Ragged:
+        return Ragged(self._clues.view, self._clue_offsets.view).take(rows)
+
+    def keep_largest(self, rows: Ids, columns: tuple[int, ...], state: Floats) -> None:
+        """Raise the given columns of the rows' state to at least the given values."""
+        if self._state is not None:
+            for column in columns:
+                np.maximum.at(self._state.view[:, column], rows, state[:, column])
+
+    def append(self, source: int, targets: Ids, scored: ScoredLinks) -> Ids:
+        """Record the links of one page; returns their row numbers."""
+        first, count = len(self), len(targets)
+        rows = np.arange(first, first + count, dtype=np.int32)
+        self._source.extend(np.full(count, source, np.int32))
+        self._target.extend(targets)
+        self._score.extend(scored.scores)
+        self._append_given(scored, first, count)
+        self._chain(targets, rows)
+        return rows
+
+    def _append_given(self, scored: ScoredLinks, first: int, count: int) -> None:
+        if scored.clues is None:
+            self._clue_offsets.extend(np.full(count, len(self._clues), np.int64))
+        else:
+            self._clue_offsets.extend(len(self._clues) + scored.clues.offsets[1:])
+            self._clues.extend(scored.clues.values)
+        if scored.state is not None:
+            if self._state is None:
+                self._state = Column(np.float32, width=scored.state.shape[1])
+                self._state.resize(first)
+            self._state.extend(scored.state)
+        if scored.edge_weight is not None:
+            if self._weight is None:
+                self._weight = Column(np.float32, fill=1)
+                self._weight.resize(first)
+            self._weight.extend(scored.edge_weight)
+
+    def _chain(self, targets: Ids, rows: Ids) -> None:
+        if len(rows) == 0:
+            return
+        if int(targets.max()) >= len(self._last):
+            self._last.resize(int(targets.max()) + 1)
+        before = np.empty(len(rows), np.int32)
+        last = self._last.view
+        for i, (target, row) in enumerate(zip(targets.tolist(), rows.tolist(), strict=True)):
+            before[i] = last[target]
+            last[target] = row
+        self._before.extend(before)
+
+    def into(self, target: int) -> Ids:
+        """The edges into a target, oldest first."""
+        rows: list[int] = []
+        before = self._before.view
+        row = int(self._last.view[target]) if target < len(self._last) else -1
+        while row >= 0:
+            rows.append(row)
+            row = int(before[row])
+        return np.array(rows[::-1], np.int32)
+
+    def redirect(self, source: int, target: int) -> None:
+        """Let the edges into `source` be edges into `target`: they led there all along."""
+        moved = self.into(source)
+        if len(moved) == 0:
+            return
+        kept = self.into(target)
+        self._target.view[moved] = target
+        chain = np.sort(np.concatenate((kept, moved)))
+        self._before.view[chain[0]] = -1
+        self._before.view[chain[1:]] = chain[:-1]
+        self._last.resize(max(len(self._last), target + 1))
+        self._last.view[source], self._last.view[target] = -1, chain[-1]
+
+    def csr(self, nodes: int) -> tuple[NDArray[np.int64], Ids, Floats]:
+        """Offsets, targets and weights of the graph over `nodes` ids, rows by source."""
+        order = np.argsort(self.sources, kind="stable")
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(self.sources, minlength=nodes))))
+        return offsets, self.targets[order], self.weights[order]

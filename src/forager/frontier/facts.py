@@ -1,0 +1,213 @@
+"""What a crawl has found out: addresses, the links between them, and what was judged. Facts only grow.
+
+Order is derived from facts, not kept here: see `LaneFrontier`. Where a URL turned out to be a redirect, everything
+known of it, and every link to it, belongs to the page it leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from forager.frontier.addresses import Addresses
+from forager.frontier.columns import Column
+from forager.frontier.edges import Edges
+from forager.types import (
+    Evidence,
+    Frontier,
+    Graph,
+    Ids,
+    Inlinks,
+    Judgement,
+    Known,
+    Mask,
+    Ragged,
+    ScoredLinks,
+    Trace,
+    Url,
+    Waiting,
+    WaitingBatch,
+)
+
+INLINKS = 8  # as many as a trace shows
+BATCH = 65_536
+
+
+class Facts:
+    def __init__(self, largest_state: tuple[int, ...] = ()) -> None:
+        self.addresses = Addresses()
+        self.edges = Edges()
+        self._largest_state = largest_state
+        self._relevance, self._raw = Column(np.float32, fill=np.nan), Column(np.float32, fill=np.nan)
+        self._inlinks, self._relevant_inlinks = Column(np.int32), Column(np.int32)
+        self._kept = Column(np.int32, fill=-1)  # the edge by which an id will be followed; -1: none
+        self._is_seed = Column(np.bool_)
+        self._depth = Column(np.int32)
+        self._leads_to = Column(np.int32, fill=-1)  # where an id redirects; -1: nowhere
+        self._common_row = Column(np.int32, fill=-1)  # row of _common of a visited page; -1: none
+        self._common, self._common_offsets = Column(np.uint32), Column(np.int64)
+        self._common_offsets.resize(1)
+        self._pending: list[Ids] = []  # edges found after their target was judged: evidence for the next outcome
+
+    # ---- addresses
+
+    def intern(self, urls: Sequence[Url]) -> Ids:
+        ids = self.addresses.intern(urls)
+        self._grow()
+        return ids
+
+    def _grow(self) -> None:
+        known = len(self.addresses)
+        columns: tuple[Column[Any], ...] = (
+            *(self._relevance, self._raw, self._inlinks, self._relevant_inlinks, self._kept),
+            *(self._is_seed, self._depth, self._leads_to, self._common_row),
+        )
+        for column in columns:
+            column.resize(known)
+
+    def sow(self, seeds: Sequence[Url]) -> Ids:
+        """The ids of the seeds, noted as such."""
+        ids = self.intern(seeds)
+        self._is_seed.view[ids] = True
+        return ids
+
+    def is_seed(self, ids: Ids) -> Mask:
+        return self._is_seed.view[ids]
+
+    def final(self, ids: Ids) -> Ids:
+        """Where the ids lead, as far as redirects are known."""
+        leads_to = self._leads_to.view
+        moved = leads_to[ids] >= 0
+        while moved.any():
+            ids = np.where(moved, leads_to[ids], ids)
+            moved = leads_to[ids] >= 0
+        return ids
+
+    def redirect(self, source: int, target: int) -> None:
+        """Note that `source` answers with a redirect to `target`. A ring of redirects is not closed."""
+        if int(self.final(np.array([target], np.int32))[0]) == source:
+            return
+        moved = self.edges.into(source)
+        self.edges.redirect(source, target)
+        self._leads_to.view[source] = target
+        self._inlinks.view[target] += self._inlinks.view[source]
+        self._relevant_inlinks.view[target] += self._relevant_inlinks.view[source]
+        if self._kept.view[target] < 0:
+            self._kept.view[target] = self._kept.view[source]
+        if self.judged(target):
+            self._pending.append(moved)
+
+    # ---- outcomes
+
+    def judged(self, id: int) -> bool:
+        return not np.isnan(self._relevance.view[id])
+
+    def known(self, ids: Ids) -> Known:
+        at = self.final(ids)
+        return Known(self._relevance.view[at], self._inlinks.view[at], self._relevant_inlinks.view[at])
+
+    def trace(self, asked: int, answered: int, order: int, score: float) -> Trace:
+        """How we came to ask for `asked`, which led to `answered` (the same id unless it redirected)."""
+        kept = int(self._kept.view[asked])
+        depth = 0 if kept < 0 else int(self._depth.view[self.edges.sources[kept]]) + 1
+        return Trace(answered, order, depth, score, self._inlinks_of(answered, kept))
+
+    def _inlinks_of(self, id: int, kept: int) -> Inlinks:
+        rows = self.edges.into(id)
+        if len(rows):
+            ahead = np.lexsort((rows, -self.edges.scores[rows], rows != kept))
+            rows = rows[ahead[:INLINKS]]
+        edges = self.edges
+        return Inlinks(edges.sources[rows], edges.scores[rows], edges.state(rows), edges.clues(rows))
+
+    def judge(self, trace: Trace, judgement: Judgement) -> Evidence:
+        """Note a page's judgement; returns every link whose two ends have become known since the last time."""
+        self._relevance.view[trace.id], self._raw.view[trace.id] = judgement.relevance, judgement.raw
+        self._depth.view[trace.id] = trace.depth
+        self._pending.append(self.edges.into(trace.id))
+        return self.evidence()
+
+    def evidence(self) -> Evidence:
+        """Hand over the evidence that has gathered."""
+        rows = np.concatenate(self._pending) if self._pending else np.empty(0, np.int32)
+        self._pending = []
+        raw = self._raw.view
+        return Evidence(self.edges.clues(rows), raw[self.edges.targets[rows]], raw[self.edges.sources[rows]])
+
+    # ---- links
+
+    def found(self, source: int, ids: Ids, scored: ScoredLinks, kept: Mask) -> None:
+        """Record the scored links of a judged page; `kept` says which became the one to be followed."""
+        targets = self.final(ids)
+        rows = self.edges.append(source, targets, scored)
+        replaced = self._kept.view[ids]
+        self._kept.view[ids[kept]] = rows[kept]
+        self._carry_largest(replaced, self._kept.view[ids], rows)
+        distinct = np.unique(targets)
+        self._inlinks.view[distinct] += 1
+        if self._relevance.view[source] >= 0.5:
+            self._relevant_inlinks.view[distinct] += 1
+        if scored.common is not None:
+            self._common_row.view[source] = len(self._common_offsets) - 1
+            self._common.extend(scored.common)
+            self._common_offsets.extend(np.array([len(self._common)], np.int64))
+        late = rows[~np.isnan(self._relevance.view[targets])]
+        if len(late):
+            self._pending.append(late)
+
+    def _carry_largest(self, before: Ids, now: Ids, rows: Ids) -> None:
+        """Raise the state of the links kept now by that of those they replaced, and of those found beside them."""
+        if self._largest_state:
+            for others in (before, rows):
+                both = (others >= 0) & (now >= 0)
+                self.edges.keep_largest(now[both], self._largest_state, self.edges.state(others[both]))
+
+    def waiting(self, frontier: Frontier) -> Waiting:
+        """All that waits, in batches, each link with what its kept parent gave it."""
+        return _WaitingLinks(self, frontier)
+
+    def batch(self, ids: Ids, frontier: Frontier) -> WaitingBatch:
+        kept = self._kept.view[ids]
+        parent = kept >= 0
+        sources = np.full(len(ids), -1, np.int32)
+        sources[parent] = self.edges.sources[kept[parent]]
+        found = self.edges.state(kept[parent])
+        state = np.zeros((len(ids), found.shape[1]), np.float32)
+        state[parent] = found
+        clues = _spread(self.edges.clues(kept[parent]), parent)
+        return WaitingBatch(
+            ids, sources, self.addresses.hosts[ids], frontier.scores(ids), state, clues, self._common_of(sources)
+        )
+
+    def _common_of(self, sources: Ids) -> Ragged:
+        rows = np.where(sources >= 0, self._common_row.view[sources], -1)
+        given = rows >= 0
+        return _spread(Ragged(self._common.view, self._common_offsets.view).take(rows[given]), given)
+
+    def graph(self) -> Graph:
+        known = len(self.addresses)
+        offsets, targets, weights = self.edges.csr(known)
+        return Graph(offsets, targets, weights, self._relevance.view, self.addresses.hosts)
+
+
+@dataclass(frozen=True, slots=True)
+class _WaitingLinks:
+    """A view that can be gone through more than once; no two batches need be in memory together."""
+
+    facts: Facts
+    frontier: Frontier
+
+    def __iter__(self) -> Iterator[WaitingBatch]:
+        ids = self.frontier.waiting
+        for start in range(0, len(ids), BATCH):
+            yield self.facts.batch(ids[start : start + BATCH], self.frontier)
+
+
+def _spread(rows: Ragged, where: Mask) -> Ragged:
+    """Rows put at the places that are True; the others are empty."""
+    lengths = np.zeros(len(where), np.int64)
+    lengths[where] = rows.lengths
+    return Ragged(rows.values, np.concatenate(([0], np.cumsum(lengths))))

@@ -1,0 +1,382 @@
+"""Which link next: the best of those whose lane may be asked now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+
+from forager.frontier.columns import Column
+from forager.frontier.order import (
+    ASLEEP,
+    DONE,
+    ID,
+    LEASED,
+    WAITING,
+    WORST,
+    Standing,
+    checked,
+    score_of,
+    scores_of,
+)
+from forager.frontier.queues import Queues
+from forager.types import BEST, NEVER, Candidate, Combine, Floats, Ids, Mask
+
+FEW = 64  # to queue a link again costs about as much as to look at so many
+SLICE = 1 << 16  # ids worked on together: bounds the memory needed besides the columns
+
+
+class LaneState(StrEnum):
+    IDLE = "idle"  # nothing that may be taken
+    READY = "ready"
+    BUSY = "busy"  # leased
+    RESTING = "resting"
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """Pages that may be taken, None for any number."""
+
+    per_lane: int | None = None
+    per_site: int | None = None
+
+
+@dataclass(slots=True)
+class Lane:
+    until: float  # it rests until then
+    lease: int = -1  # id
+    pages: int = 0
+    listed: bool = False  # in the heap of resting lanes
+    queues: list[int] = field(default_factory=list)
+    held: list[int] = field(default_factory=list)  # queues to be offered again when it has rested
+
+
+@dataclass(slots=True)
+class Site:
+    pages: int = 0
+    leases: int = 0
+    held: list[int] = field(default_factory=list)  # queues to be offered again when a lease ends without a page
+
+
+class LaneFrontier:
+    """A frontier in memory, exact and fast with ten million links.
+
+    Invariants:
+    1. A lane is idle, ready, busy or resting (`state`): busy while it has a lease, resting until `Lane.until`, ready
+       if a link of it may then be taken, idle otherwise.
+    2. Every waiting link that is awake and not after the floor of its queue is in the heap of the queue.
+    3. `acquire` gives the highest score over the ready lanes, ties to the smaller id.
+    4. Acquiring changes nothing but memory: a crawl that is killed has its leases back in waiting.
+    5. No lane is asked before `rest_until`. Whoever opens a crawl that has run before passes the time of opening plus
+       the delay, because nobody knows when its lanes were last asked.
+
+    Links of one lane and one site are a queue. `_bound` of a queue is a key that none of its links precede. A queue
+    with links is either in `_ready`, a heap by bound, or *held*: taken from there because its lane is busy or resting
+    (then in `Lane.held`), because its site has no room in its budget for the moment (`Site.held`), or because its lane
+    will never have room again. Bounds are made exact only when they come up, so most changes cost nothing.
+
+    The lane and site of a link are those it was first offered with. A link that does not wait (found with NEVER only,
+    or taken out by a score of NEVER) starts anew when it is found again; a due time given by `retry` outlasts that.
+    """
+
+    def __init__(
+        self,
+        combine: Combine = BEST,
+        *,
+        budgets: Budgets = Budgets(),  # noqa: B008  # frozen
+        rest_until: float = -np.inf,
+        heap: int = 64,
+    ) -> None:
+        """`heap`: the least number of links in a heap, where a queue has as many."""
+        self._budgets = budgets
+        self._rest_until = rest_until
+        self._now = -np.inf  # the latest time heard of
+        self._standing = Standing(combine.policy)
+        self._queues = Queues(self._standing, heap)
+        self._numbers: dict[int, int] = {}  # lane and site -> queue
+        self._places: list[tuple[Lane, Site, int]] = []  # of each queue, with the name of its lane
+        self._lanes: dict[int, Lane] = {}
+        self._sites: dict[int, Site] = {}
+        self._bound = Column(np.uint64, fill=WORST)
+        self._held = bytearray()
+        self._ready: list[tuple[int, int]] = []  # bound, queue; an entry whose bound is not the queue's is void
+        self._resting: list[tuple[float, int]] = []  # lanes with held queues
+        self._sleepers: list[
+            tuple[float, int]
+        ] = []  # links with ASLEEP, each once: they cannot be taken, so not retried
+
+    def __len__(self) -> int:
+        """How many links wait."""
+        return self._standing.count
+
+    @property
+    def waiting(self) -> Ids:
+        return np.flatnonzero(self._standing.flags.view & WAITING).astype(np.int32)
+
+    def scores(self, ids: Ids) -> Floats:
+        """The scores of links as they wait, or as they were taken; NEVER for a link without."""
+        ids = np.asarray(ids, np.int32)
+        self._standing.cover(ids)
+        has = self._standing.flags.view[ids] & (WAITING | LEASED | DONE) != 0
+        return np.where(has, scores_of(self._standing.rank.view[ids]), np.float32(NEVER))
+
+    def state(self, lane: int, now: float) -> LaneState:
+        known = self._lanes.get(lane, Lane(self._rest_until))
+        if known.lease >= 0:
+            return LaneState.BUSY
+        if known.until > now:
+            return LaneState.RESTING
+        return LaneState.READY if any(map(self._has_work, known.queues)) else LaneState.IDLE
+
+    # ---- what waits -------------------------------------------------------------------------------------------------
+
+    def add(self, ids: Ids, lanes: Ids, sites: Ids, scores: Floats) -> Mask:
+        scores = checked(scores)
+        ids = np.asarray(ids, np.int32)
+        self._standing.cover(ids)
+        self._assign(ids, np.asarray(lanes), np.asarray(sites))
+        kept, changed = self._standing.offer(ids, scores)
+        self._enqueue(changed)
+        return kept
+
+    def drop(self, ids: Ids) -> None:
+        ids = np.unique(np.asarray(ids, np.int32))
+        self._standing.cover(ids)
+        self._standing.retire(ids)
+
+    def reorder(self, ids: Ids, scores: Floats) -> None:
+        """New scores for those of these links that wait; NEVER takes a link out. Of an id given twice the last counts.
+
+        A few are queued again; if they are many all heaps are forgotten instead, and only bounds computed.
+        """
+        scores = checked(scores)
+        ids = np.asarray(ids, np.int32)
+        if not (ids[1:] > ids[:-1]).all():
+            ids, last = np.unique(ids[::-1], return_index=True)
+            scores = scores[::-1][last]
+        self._standing.cover(ids)
+        if len(ids) * FEW < len(self):
+            self._enqueue(self._standing.rescore(ids, scores))
+            return
+        for start in range(0, len(ids), SLICE):
+            part = slice(start, start + SLICE)
+            self._standing.rescore(ids[part], scores[part])
+        self._queues.forget()
+        self._bind()
+
+    def _assign(self, ids: Ids, lanes: Ids, sites: Ids) -> None:
+        """Give a queue to each id that has none."""
+        queue = self._standing.queue.view
+        rows = np.flatnonzero(queue[ids] < 0)[::-1]  # backwards: of an id twice in the batch the first row counts
+        if not len(rows):
+            return
+        pairs = lanes[rows].astype(np.int64) << 32 | sites[rows].astype(np.int64) & ID
+        numbers = [self._numbers.get(pair, -1) for pair in pairs.tolist()]
+        for at, number in enumerate(numbers):
+            if number < 0:
+                numbers[at] = self._open(int(pairs[at]), int(lanes[rows[at]]), int(sites[rows[at]]))
+        queue[ids[rows]] = numbers
+
+    def _open(self, pair: int, lane: int, site: int) -> int:
+        if pair in self._numbers:
+            return self._numbers[pair]
+        number = self._numbers[pair] = self._queues.open()
+        place = self._lanes.get(lane)
+        if place is None:
+            place = self._lanes[lane] = Lane(self._rest_until)
+        place.queues.append(number)
+        self._places.append((place, self._sites.setdefault(site, Site()), lane))
+        self._bound.resize(number + 1)
+        self._held.append(0)
+        return number
+
+    def _enqueue(self, ids: Ids) -> None:
+        """Queue links whose score is new, and offer the queues they have become the first of."""
+        ids = ids[self._standing.awake(ids)]
+        for start in range(0, len(ids), SLICE):
+            numbers, keys = self._queues.put(ids[start : start + SLICE])
+            first = keys < self._bound.view[numbers]
+            for number, key in zip(numbers[first].tolist(), keys[first].tolist(), strict=True):
+                if key < self._bound.view.item(number):
+                    self._bound.view[number] = key
+                    if not self._held[number]:
+                        heappush(self._ready, (key, number))
+        if len(self._ready) > 2 * len(self._queues) + 64:  # mostly void
+            self._line_up()
+
+    def _bind(self) -> None:
+        """The bound of every queue, from every link."""
+        self._bound.view[:] = WORST
+        for start in range(0, len(self._standing.flags), SLICE):
+            ids = np.arange(start, min(start + SLICE, len(self._standing.flags)), dtype=np.int32)
+            ids = ids[self._standing.awake(ids)]
+            np.minimum.at(self._bound.view, self._standing.queue.view[ids], self._standing.keys(ids))
+        self._line_up()
+
+    def _line_up(self) -> None:
+        """Make `_ready` anew."""
+        bounds = enumerate(self._bound.view.tolist())
+        self._ready = [(bound, number) for number, bound in bounds if bound < WORST and not self._held[number]]
+        heapify(self._ready)
+
+    # ---- leases -----------------------------------------------------------------------------------------------------
+
+    def acquire(self, now: float) -> Candidate | None:
+        self._now = now
+        self._wake(now)
+        number = self._first(now)
+        if number is None:
+            return None
+        heappop(self._ready)
+        key = self._queues.pop(number)
+        id = key & ID
+        standing, (lane, site, name) = self._standing, self._places[number]
+        standing.flags.view[id] ^= WAITING | LEASED
+        standing.count -= 1
+        lane.lease = id
+        site.leases += 1
+        heap = self._queues.heaps[number]
+        self._bound.view[number] = heap[0] if heap else key
+        self._hold(number, lane.held)
+        return Candidate(id, name, score_of(key))
+
+    def retry(self, candidate: Candidate, due: float) -> None:
+        """Before `release`: the link waits again, asleep until `due`. A link dropped meanwhile stays dropped."""
+        self._leased(candidate)
+        flags = self._standing.flags.view
+        if flags[candidate.id] & DONE:
+            return
+        if not flags[candidate.id] & LEASED:
+            raise ValueError(f"link {candidate.id} waits already: retry a lease once, before its release")
+        flags[candidate.id] ^= WAITING | LEASED | ASLEEP
+        self._standing.count += 1
+        heappush(self._sleepers, (due, candidate.id))
+
+    def release(self, candidate: Candidate, now: float, delay: float, *, page: bool) -> None:
+        """After `retry`, if there is one: otherwise the link is done."""
+        lane, site = self._leased(candidate)
+        flags = self._standing.flags.view
+        if flags[candidate.id] & LEASED:
+            flags[candidate.id] ^= LEASED | DONE
+        self._now = max(self._now, now)
+        lane.lease, lane.until = -1, now + delay
+        site.leases -= 1
+        if page:
+            lane.pages += 1
+            site.pages += 1
+        else:
+            self._offer(site.held)
+        self._list(lane, candidate.lane)
+
+    def _leased(self, candidate: Candidate) -> tuple[Lane, Site]:
+        lane = self._lanes.get(candidate.lane)
+        if lane is None or lane.lease != candidate.id:
+            raise ValueError(
+                f"no lease on lane {candidate.lane} for link {candidate.id}: it was released, or not acquired here"
+            )
+        return lane, self._places[int(self._standing.queue.view[candidate.id])][1]
+
+    def _first(self, now: float) -> int | None:
+        """The queue to take from; it is then the top of `_ready` with an exact bound."""
+        while self._ready:
+            bound, number = self._ready[0]
+            void = self._held[number] or self._bound.view.item(number) != bound
+            if void or not self._open_now(number, now):
+                heappop(self._ready)
+            else:
+                head = self._queues.head(number)
+                if head == bound:
+                    return number
+                heappop(self._ready)
+                self._bound.view[number] = WORST if head is None else head
+                if head is not None:
+                    heappush(self._ready, (head, number))
+        return None
+
+    def _open_now(self, number: int, now: float) -> bool:
+        """Whether a queue may be taken from; if not, hold it where it will be found when it may."""
+        lane, site, name = self._places[number]
+        if lane.lease >= 0 or lane.until > now:
+            self._hold(number, lane.held)
+            self._list(lane, name)
+        elif not self._has_room(lane):
+            self._held[number] = 1
+        elif self._is_full(site):
+            self._hold(number, site.held)
+        else:
+            return True
+        return False
+
+    def _has_room(self, lane: Lane) -> bool:
+        return self._budgets.per_lane is None or lane.pages < self._budgets.per_lane
+
+    def _is_full(self, site: Site) -> bool:
+        return self._budgets.per_site is not None and site.pages + site.leases >= self._budgets.per_site
+
+    def _has_work(self, number: int) -> bool:
+        lane, site, _ = self._places[number]
+        return self._has_room(lane) and not self._is_full(site) and self._queues.head(number) is not None
+
+    def _hold(self, number: int, place: list[int]) -> None:
+        self._held[number] = 1
+        place.append(number)
+
+    def _offer(self, place: list[int]) -> None:
+        """Queues that were held are no longer."""
+        for number in place:
+            self._held[number] = 0
+            bound = self._bound.view.item(number)
+            if bound < WORST:
+                heappush(self._ready, (bound, number))
+        place.clear()
+
+    # ---- time -------------------------------------------------------------------------------------------------------
+
+    def _list(self, lane: Lane, name: int) -> None:
+        """A resting lane with held queues must be found when it has rested."""
+        if lane.held and lane.lease < 0 and not lane.listed and self._has_room(lane):
+            lane.listed = True
+            heappush(self._resting, (lane.until, name))
+
+    def _wake(self, now: float) -> None:
+        """Offer the queues of lanes that have rested, and queue links whose time has come."""
+        while self._resting and self._resting[0][0] <= now:
+            lane = self._lanes[heappop(self._resting)[1]]
+            lane.listed = False
+            self._offer(lane.held)
+        woken = []
+        while self._sleepers and self._sleepers[0][0] <= now:
+            woken.append(heappop(self._sleepers)[1])
+        if woken:
+            ids = np.array(woken, np.int32)
+            self._standing.take(ids, ASLEEP)
+            self._enqueue(ids)
+
+    def next_due(self) -> float | None:
+        """The earliest time, from the latest one heard of, at which `acquire` gives a link if nothing else happens."""
+        if self._first(self._now) is not None:
+            return self._now
+        due = self._next_sleeper()
+        for until, name in self._rests():
+            if until >= due or any(map(self._has_work, self._lanes[name].held)):
+                due = min(until, due)
+                break
+        return None if due == np.inf else max(due, self._now)
+
+    def _rests(self) -> Iterator[tuple[float, int]]:
+        """Resting lanes with held queues, the first rested first; nearly always nobody asks for a second."""
+        yield from self._resting[:1]
+        yield from sorted(self._resting[1:])
+
+    def _next_sleeper(self) -> float:
+        """When the first link now asleep may be taken."""
+        best = np.inf
+        for due, id in self._sleepers:
+            if due < best and self._standing.flags.view.item(id) & WAITING:
+                lane, site, _ = self._places[int(self._standing.queue.view[id])]
+                if lane.lease < 0 and self._has_room(lane) and not self._is_full(site):
+                    best = min(best, max(due, lane.until))
+        return best

@@ -1,0 +1,154 @@
+"""Strategies side by side. Every (trial, strategy) is a cell, crawled on its own: jobs change nothing but the time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+
+from forager.errors import ForagerError
+from forager.lab.laboratory import Laboratory, open_web
+from forager.lab.protocol import (
+    Record,
+    Trial,
+    crawl_trial,
+    left_out,
+    path_trial,
+    reachable_targets,
+    strategy_for,
+    topic_trial,
+)
+from forager.lab.spec import Spec
+
+
+@dataclass(frozen=True)
+class TopicGoal:
+    """Find the pages under a topic, anywhere in the web."""
+
+    topic: str
+
+    @property
+    def focus(self) -> str:
+        return self.topic
+
+
+@dataclass(frozen=True)
+class PathGoal:
+    """Find the pages of a label within each group of a column, having learnt on the other groups."""
+
+    target: str
+    leave_out: str
+
+    @property
+    def focus(self) -> str:
+        return self.target
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to compare, on what."""
+
+    web: str
+    goal: TopicGoal | PathGoal
+    strategies: tuple[str, ...]
+    critic: str = "naive-bayes"
+    runs: int = 5
+    pages: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.runs < 1 or (self.pages is not None and self.pages < 1):
+            raise ForagerError("--runs and --pages must be at least 1")
+        if not self.strategies:
+            raise ForagerError("--strategies names none; see `forager strategies`")
+
+
+@dataclass(frozen=True)
+class Cell:
+    strategy: str
+    run: int
+    group: str | None  # left out, in the path protocol
+
+
+def cells(plan: Plan, groups: Sequence[str | None]) -> list[Cell]:
+    """Neighbours share a trial, so that a critic is trained once for all its strategies."""
+    return [Cell(name, run, group) for run in range(plan.runs) for group in groups for name in plan.strategies]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A plan carried out."""
+
+    plan: Plan
+    web: str
+    relevant: Mapping[str | None, int]  # pages to be found, by group; one entry under None in the topic protocol
+    sizes: Mapping[str | None, int]  # pages of each group
+    records: Mapping[Cell, Record]
+
+
+def conduct(plan: Plan, jobs: int = 1, tell: Callable[[int, int], None] = lambda done, of: None) -> Experiment:
+    """Crawl every cell of the plan; `tell` hears how many are done."""
+    lab = _laboratory(plan.web)
+    sizes = _sizes(plan, lab)
+    todo = cells(plan, list(sizes))
+    relevant = {group: _relevant(plan, lab, group) for group in sizes}
+    _check(plan, todo[0])
+    records: dict[Cell, Record] = {}
+    for cell, record in _crawl_all(plan, todo, jobs):
+        records[cell] = record
+        tell(len(records), len(todo))
+    return Experiment(plan, lab.web.name, relevant, sizes, {cell: records[cell] for cell in todo})
+
+
+def _sizes(plan: Plan, lab: Laboratory) -> dict[str | None, int]:
+    if isinstance(plan.goal, TopicGoal):
+        return {None: len(lab.web.truth.labels)}
+    pages = Counter(lab.web.groups(plan.goal.leave_out).values())
+    return {group: pages[group] for group in left_out(lab, plan.goal.leave_out)}
+
+
+def _relevant(plan: Plan, lab: Laboratory, group: str | None) -> int:
+    if isinstance(plan.goal, TopicGoal) or group is None:
+        return len(lab.web.truth.relevant(plan.goal.focus))
+    return len(reachable_targets(lab, plan.goal.target, plan.goal.leave_out, group))
+
+
+def _check(plan: Plan, cell: Cell) -> None:
+    """Find wrong names and parameters before hours are spent, not after."""
+    trial = _trial(plan, cell.group, cell.run)
+    for name in plan.strategies:
+        strategy_for(_laboratory(plan.web), trial, Spec.parse(name))
+
+
+def _crawl_all(plan: Plan, todo: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Record]]:
+    if jobs == 1:
+        for cell in todo:
+            yield cell, _crawl(plan, cell)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        waiting: dict[Future[Record], Cell] = {pool.submit(_crawl, plan, cell): cell for cell in todo}
+        for done in as_completed(waiting):
+            yield waiting[done], done.result()
+
+
+def _crawl(plan: Plan, cell: Cell) -> Record:
+    lab = _laboratory(plan.web)
+    record = crawl_trial(lab, _trial(plan, cell.group, cell.run), Spec.parse(cell.strategy))
+    lab.cache.write()
+    return record
+
+
+@lru_cache(maxsize=1)
+def _laboratory(web: str) -> Laboratory:
+    return Laboratory(open_web(web))
+
+
+@lru_cache(maxsize=4)
+def _trial(plan: Plan, group: str | None, run: int) -> Trial:
+    lab, goal, critic = _laboratory(plan.web), plan.goal, Spec.parse(plan.critic)
+    if isinstance(goal, TopicGoal):
+        return topic_trial(lab, goal.topic, critic, run=run, seed=plan.seed, pages=plan.pages)
+    return path_trial(lab, goal.target, goal.leave_out, str(group), critic, run=run, seed=plan.seed, pages=plan.pages)

@@ -1,0 +1,161 @@
+"""How a strategy is tried on a web whose truth is known. A learner never sees a label it was not trained on.
+
+Topic webs: the critic learns 40 random pages of the topic (a third if there are fewer than 120) and 600 random others;
+the crawl starts from 3 of those 40 and fetches 2R pages, R being the number of pages of the topic.
+Path webs: the critic learns all pages of the other groups; the crawl starts from the seeds of the group left out, stays
+out of the others, and goes on to the end.
+Truth is the label, never the critic. The crawl is the shipping loop: virtual clock, one fetch in flight, delay 0.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forager.clock import VirtualClock
+from forager.config import CrawlConfig, FrontierConfig, StopConfig
+from forager.crawl import Crawl
+from forager.critics import make_critic
+from forager.errors import ForagerError
+from forager.lab.laboratory import Laboratory
+from forager.lab.oracles import LAB_STRATEGIES
+from forager.lab.spec import Spec
+from forager.scope import Scope
+from forager.strategies import make_strategy
+from forager.types import Critic, Mask, Strategy, Url
+
+POSITIVES, OTHERS, STARTS = 40, 600, 3
+OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Everything about one crawl but the strategy."""
+
+    focus: str
+    seeds: Sequence[Url]
+    relevant: frozenset[Url]  # by truth
+    trained: frozenset[Url]  # what the critic has seen
+    critic: Critic
+    scope: Scope
+    pages: int | None  # to fetch; None: all there are
+    seed: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a crawl fetched, page by page, and what it cost."""
+
+    relevant: Mask  # by truth
+    trained: Mask  # the critic had seen it
+    expected: NDArray[np.float32]  # by the critic
+    order: tuple[Url, ...]
+    requests: int
+    misses: dict[str, int]
+    seconds: float
+
+
+def topic_trial(lab: Laboratory, topic: str, critic: Spec, *, run: int, seed: int, pages: int | None = None) -> Trial:
+    relevant = lab.web.truth.relevant(topic)
+    wanted = frozenset(relevant)
+    others = [url for url in lab.web.truth.labels if url not in wanted]
+    draw = np.random.default_rng([seed, run])
+    count = POSITIVES if len(relevant) >= 3 * POSITIVES else len(relevant) // 3
+    if count < STARTS:
+        raise ForagerError(
+            f"topic {topic!r} has {len(relevant)} pages; at least {3 * STARTS} are needed to learn and to find"
+        )
+    positives = [relevant[i] for i in draw.choice(len(relevant), count, replace=False)]
+    negatives = [others[i] for i in draw.choice(len(others), min(OTHERS, len(others)), replace=False)]
+    starts = [positives[i] for i in draw.choice(count, STARTS, replace=False)]
+    labels = [topic] * len(positives) + [OTHER] * len(negatives)
+    made = _trained(lab, critic, [*positives, *negatives], labels, topic, seed + run)
+    budget = 2 * len(relevant) if pages is None else pages
+    return Trial(topic, starts, wanted, frozenset([*positives, *negatives]), made, Scope(), budget, seed + run)
+
+
+def path_trial(
+    lab: Laboratory,
+    target: str,
+    column: str,
+    group: str,
+    critic: Spec,
+    *,
+    run: int,
+    seed: int,
+    pages: int | None = None,
+) -> Trial:
+    groups = lab.web.groups(column)
+    outside = [url for url, name in groups.items() if name != group]
+    labels = [(lab.web.truth.labels[url] or (OTHER,))[0] for url in outside]
+    made = _trained(lab, critic, outside, labels, target, seed + run)
+    targets, barred = reachable_targets(lab, target, column, group), frozenset(outside)
+    return Trial(target, lab.web.seeds(group), targets, barred, made, Scope(barred=barred), pages, seed + run)
+
+
+def reachable_targets(lab: Laboratory, target: str, column: str, group: str) -> frozenset[Url]:
+    """The pages of a label that can be reached from the group's seeds without leaving it."""
+    inside = {url for url, name in lab.web.groups(column).items() if name == group}
+    return frozenset(lab.web.truth.relevant(target)) & lab.graph.reachable(lab.web.seeds(group), inside)
+
+
+def left_out(lab: Laboratory, column: str) -> list[str]:
+    """The groups that are crawled in turn: those entered by a single page."""
+    names = dict.fromkeys(lab.web.groups(column).values())
+    found = [name for name in names if len(lab.web.seeds(name)) == 1]
+    if not found:
+        raise ForagerError(f"no group of column {column!r} has a seed of its own in seeds.tsv (columns url, {column})")
+    return found
+
+
+def _trained(lab: Laboratory, spec: Spec, urls: Sequence[Url], labels: Sequence[str], focus: str, seed: int) -> Critic:
+    critic = make_critic(spec.name, {"focus": [focus], "seed": seed}, spec.options)
+    pairs = [(page, label) for page, label in zip(lab.pages(urls), labels, strict=True) if page is not None]
+    critic.fit((page for page, _ in pairs), (label for _, label in pairs))
+    return critic
+
+
+def strategy_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
+    """A strategy as the trial makes it; only the laboratory's own ones are told the truth."""
+    given: dict[str, object] = {
+        "seed": trial.seed,
+        "critic": trial.critic,
+        "classes": trial.critic.classes,
+        "focus": [trial.focus],
+    }
+    if spec.name in LAB_STRATEGIES:
+        given |= {"relevant": trial.relevant, "final": lab.web.final, "graph": lab.graph}
+    return make_strategy(spec.name, given, spec.options, LAB_STRATEGIES)
+
+
+def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> Record:
+    """Crawl once with a strategy."""
+    config = CrawlConfig(
+        seeds=tuple(trial.seeds), frontier=FrontierConfig(delay=0), stop=StopConfig(pages=trial.pages), seed=trial.seed
+    )
+    crawl = Crawl(
+        config,
+        critic=trial.critic,
+        strategy=strategy_for(lab, trial, spec),
+        fetcher=lab.web.fetcher,
+        scope=trial.scope,
+        clock=VirtualClock(),
+        read=lab.cache.read,
+    )
+    start = time.perf_counter()
+    visits = [(visit.page.url, visit.judgement.relevance) for visit in crawl]
+    seconds = time.perf_counter() - start
+    order = tuple(url for url, _ in visits)
+    return Record(
+        relevant=np.array([url in trial.relevant for url in order], bool),
+        trained=np.array([url in trial.trained for url in order], bool),
+        expected=np.array([relevance for _, relevance in visits], np.float32),
+        order=order,
+        requests=crawl.tally.requests,
+        misses={str(reason): count for reason, count in crawl.tally.misses.items()},
+        seconds=seconds,
+    )

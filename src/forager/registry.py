@@ -1,0 +1,99 @@
+"""Named makers: those built in, and those other packages offer as entry points.
+
+A maker is a class or function with a signature. It is given what it asks for by name, as a test is given its fixtures,
+and the rest of its parameters come from the configuration:
+
+    find("critic", "naive-bayes", builtin=CRITICS, group="forager.critics")
+    make(NaiveBayes, given={"focus": ["Science"], "seed": 7}, params={"calibrate": False})
+"""
+
+import inspect
+import types
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from forager.errors import ForagerError, unknown
+
+Maker: TypeAlias = Callable[..., Any]
+PLAIN = (bool, int, float, str, bytes, type(None), list, tuple, dict, set, frozenset)  # what a configuration can hold
+
+
+def names(builtin: Iterable[str], group: str) -> list[str]:
+    """All that can be found, without importing any of it."""
+    return sorted({*builtin, *(point.name for point in entry_points(group=group))})
+
+
+def find(kind: str, name: str, *, builtin: Mapping[str, Maker], group: str) -> Maker:
+    """The maker of that name. A built-in one cannot be replaced; only the plug-in asked for is imported."""
+    if name in builtin:
+        return builtin[name]
+    for point in entry_points(group=group):
+        if point.name == name:
+            return _load(kind, point)
+    raise unknown(kind, name, names(builtin, group))
+
+
+def _load(kind: str, point: EntryPoint) -> Maker:
+    package = point.dist.name if point.dist else "an unnamed package"
+    told = f"{kind} {point.name!r} of package {package!r} ({point.value})"
+    try:
+        maker = point.load()
+    except Exception as error:  # a plug-in may raise anything while it is imported
+        raise ForagerError(
+            f"{told} cannot be imported: {type(error).__name__}: {error}; mend or uninstall the package"
+        ) from error
+    if not callable(maker):
+        raise ForagerError(f"{told} is no class or function but a {type(maker).__name__}; mend its entry point")
+    return maker  # type: ignore[no-any-return]
+
+
+def make(maker: Maker, given: Mapping[str, object], params: Mapping[str, object]) -> Any:
+    """Call the maker with those `given` values it asks for and all of `params`, which win and are checked."""
+    asked = inspect.signature(maker).parameters
+    title = getattr(maker, "__name__", str(maker))
+    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in asked.values())
+    wanted = {name: p for name, p in asked.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    for name in params:
+        if name not in wanted and not anything:
+            raise unknown(f"parameter of {title}", name, wanted)
+    hints = _hints(maker)
+    checked = {name: _checked(title, name, value, hints.get(name, Any)) for name, value in params.items()}
+    arguments = {name: given[name] for name in wanted if name in given} | checked
+    missing = [name for name, p in wanted.items() if p.default is p.empty and name not in arguments]
+    if missing:
+        raise ForagerError(
+            f"{title} needs {', '.join(map(repr, missing))}: give {'it' if len(missing) == 1 else 'them'}"
+        )
+    return maker(**arguments)
+
+
+def _hints(maker: Maker) -> dict[str, Any]:
+    asked = maker.__init__ if isinstance(maker, type) else maker  # type: ignore[misc]
+    try:
+        return get_type_hints(asked)
+    except (NameError, TypeError):  # names that exist for the type checker only: nothing to check against
+        return {}
+
+
+def _checked(title: str, name: str, value: object, hint: Any) -> object:
+    if not _plain(hint):
+        return value
+    try:
+        return msgspec.convert(value, hint)
+    except msgspec.ValidationError as error:
+        raise ForagerError(f"parameter {name!r} of {title} is {value!r}: {error}") from error
+
+
+def _plain(hint: Any) -> bool:
+    """Can a value of this type stand in a configuration, so that it can be checked?"""
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return all(map(_plain, get_args(hint)))
+    if origin is Literal:
+        return True
+    if origin is None:
+        return hint in PLAIN
+    return all(_plain(part) for part in get_args(hint) if part is not Ellipsis)

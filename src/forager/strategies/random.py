@@ -1,0 +1,21 @@
+"""Random: seeded chance, the floor under every other strategy.
+
+priority(v) = h(seed, v), uniform in [0, 1): a function of the URL, so that a link found again keeps its place and the
+same seed gives the same crawl whatever else changes.
+"""
+
+import numpy as np
+from xxhash import xxh3_64_intdigest
+
+from forager.types import FIRST, ScoredLinks, Visit
+
+
+class Random:
+    combine = FIRST
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed
+
+    def score(self, visit: Visit) -> ScoredLinks:
+        drawn = (xxh3_64_intdigest(url.encode(), self.seed) >> 40 for url in visit.links.targets)  # 24 bits: a float32
+        return ScoredLinks(np.fromiter(drawn, np.float32, len(visit.links)) / np.float32(1 << 24))

@@ -1,0 +1,217 @@
+"""Words and hashed terms: a page is cut and hashed in one go, with numpy over its code points.
+
+A *word* is a maximal run of letters, digits and underscores of any script, folded (see `fold`) and cut after
+`LONGEST` code points. A combining mark, or a zero-width joiner, belongs to the character it stands on, so that neither
+decomposed text nor Devanagari vowels fall apart; a mark on nothing is no word. Apostrophes and hyphens separate.
+
+Han, Hiragana and Katakana are written without spaces: each of their code points is a word of its own. Thai, Lao, Khmer
+and Burmese are too, but need a dictionary to be cut: there a word is a whole phrase. Hangul has spaces.
+
+A *term* is a 32-bit hash of a word's UTF-8, eight bytes at a time:
+    h = SEED;  for each chunk x:  h = (h ^ x) * K1, h ^= h >> 32;  term = (h * K2) >> 32
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forager.types import Mask, Ragged, Terms
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Places: TypeAlias = NDArray[np.intp]
+
+LONGEST = 64  # code points of a word that count
+
+_SEED, _K1, _K2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F
+_WRAP = 0xFFFF_FFFF_FFFF_FFFF
+_U32 = np.uint64(32)
+_LOW_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # masks that keep the first n bytes of a chunk
+
+_ROW_END = "\x1e"  # between the leaves of a page; "record separator", which no text needs
+_GAP, _LETTER, _ALONE, _MARK = 0, 1, 2, 3  # what a code point does to a word
+_KIND, _FOLDS = 3, 4  # the bits that say so, and the bit of those beyond ASCII that `fold` may change
+
+# Scripts whose letters are words by themselves.
+_HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))  # new ones are added all the time
+_KANA = ((0x3005, 0x3007), (0x3021, 0x3029), (0x3041, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9D), (0x1AFF0, 0x1B16F))
+_HANGUL = (0xAC00, 0xD7A3)
+# Where there is anything to ask unicodedata about; the rest is unassigned, private, or in the ranges above.
+_VARIED = (
+    (0, 0x3400),
+    (0x4DC0, 0x4E00),
+    (0xA000, 0xAC00),
+    (0xD7A4, 0xD800),
+    (0xF900, 0x20000),
+    (0x2F800, 0x2FA20),
+    (0xE0100, 0xE01F0),
+)
+_JOINERS = (0x200C, 0x200D)
+_ASCII_KINDS = bytes(_LETTER if octet < 128 and (chr(octet).isalnum() or octet == 95) else _GAP for octet in range(256))
+
+
+def fold(text: str) -> str:
+    """Lower case, composed, without soft hyphens. `lower`, not `casefold`: "ß" stays; final sigma becomes sigma."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", text.lower().replace("\xad", "")).replace("ς", "σ")
+
+
+def terms(leaves: Sequence[str]) -> Ragged:
+    """The hashed words of each leaf, a row a leaf."""
+    text = _ROW_END.join(leaves)
+    if text.count(_ROW_END) >= max(len(leaves), 1):
+        text = _ROW_END.join(leaf.replace(_ROW_END, " ") for leaf in leaves)
+    octets, starts, ends = _cut(text)
+    row_ends = np.flatnonzero(np.frombuffer(octets, np.uint8) == ord(_ROW_END))
+    offsets = np.zeros(len(leaves) + 1, np.int64)
+    if len(leaves):
+        offsets[1:-1] = np.searchsorted(starts, row_ends)
+        offsets[-1] = len(starts)
+    return Ragged(_hash(octets, starts, ends - starts), offsets)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in order: `terms([text])[0]` are their hashes."""
+    octets, starts, ends = _cut(text)
+    return [octets[s:e].decode("utf-8", "surrogatepass") for s, e in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+
+def term(word: str) -> int:
+    """The hash of one word, whatever its case."""
+    octets = fold(word)[:LONGEST].encode("utf-8", "surrogatepass")
+    h = _SEED
+    for at in range(0, len(octets), 8):
+        h = (h ^ int.from_bytes(octets[at : at + 8], "little")) * _K1 & _WRAP
+        h ^= h >> 32
+    return (h * _K2 & _WRAP) >> 32
+
+
+def mix(terms: Terms, salt: NDArray[Any] | int) -> Terms:
+    """A new term for each (term, small int), such as a word and its offset from a link."""
+    salts = np.asarray(salt, np.int64).astype(np.uint64)
+    h = (terms.astype(np.uint64) | (salts + np.uint64(1)) << _U32) * np.uint64(_K1)
+    h ^= h >> _U32
+    h *= np.uint64(_K2)
+    return (h >> _U32).astype(np.uint32)
+
+
+def count(terms: Terms) -> tuple[Terms, NDArray[np.intp]]:
+    """The distinct terms, ascending, and how often each occurs."""
+    return np.unique(terms, return_counts=True)
+
+
+def _cut(text: str) -> tuple[bytes, Places, Places]:
+    """The UTF-8 of the folded text, and where in it each word starts and ends."""
+    octets = f" {text} ".encode("utf-8", "surrogatepass")  # so that a word has something before and behind it
+    kinds = np.frombuffer(bytearray(octets.translate(_ASCII_KINDS)), np.uint8)
+    if not text.isascii():
+        high = np.flatnonzero(np.frombuffer(octets, np.int8) < 0)
+        high_octets = np.frombuffer(octets, np.uint8)[high]
+        high_kinds = _kinds_of(high_octets.tobytes().decode("utf-8", "surrogatepass"))
+        if high_kinds.max() >= _FOLDS and (folded := fold(text)) != text:
+            return _cut(folded)
+        kinds[high] = _spread(high_kinds & np.uint8(_KIND), high_octets)
+    octets = octets.lower()  # what is left to fold is ASCII
+    starts, ends = _runs(kinds)
+    return octets, starts, _shorten(octets, starts, ends)
+
+
+def _kinds_of(text: str) -> Bytes:
+    return _kinds()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)]
+
+
+def _spread(kinds: Bytes, octets: Bytes) -> Bytes:
+    """A kind for each byte: that of its code point, but where one stands alone the bytes after the first hang on it."""
+    is_first = (octets & 0xC0) != 0x80
+    spread: Bytes = kinds[np.cumsum(is_first) - 1]
+    spread[(spread == _ALONE) & ~is_first] = _MARK
+    return spread
+
+
+def _shorten(octets: bytes, starts: Places, ends: Places) -> Places:
+    """Ends such that no word has more than LONGEST code points."""
+    for word in np.flatnonzero(ends - starts > LONGEST).tolist():
+        first = int(starts[word])
+        whole = octets[first : min(int(ends[word]), first + 4 * LONGEST)].decode("utf-8", "ignore")
+        ends[word] = first + len(whole[:LONGEST].encode())
+    return ends
+
+
+def _runs(kinds: Bytes) -> tuple[Places, Places]:
+    """Where words start and end. The first and the last kind are gaps."""
+    if kinds.max() <= _LETTER:  # neither marks nor what stands alone: words are the runs of ones
+        turns = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
+        return turns[0::2], turns[1::2]
+    return _mixed_runs(kinds)
+
+
+def _mixed_runs(kinds: Bytes) -> tuple[Places, Places]:
+    bare = kinds != _MARK
+    base = kinds if bare.all() else _bases(kinds, bare)
+    is_letter, inside = base == _LETTER, base != _GAP
+    is_start = base == _ALONE
+    is_start[1:] |= is_letter[1:] & ~is_letter[:-1]
+    is_start &= bare
+    goes_on = inside & ~is_start  # with the word before it
+    return np.flatnonzero(is_start), np.flatnonzero(inside[:-1] & ~goes_on[1:]) + 1
+
+
+def _bases(kinds: Bytes, bare: Mask) -> Bytes:
+    """The kind of what each mark stands on."""
+    return kinds[np.maximum.accumulate(np.where(bare, np.arange(len(kinds)), 0))]
+
+
+def _hash(octets: bytes, starts: Places, lengths: Places) -> Terms:
+    if not len(starts):
+        return np.empty(0, np.uint32)
+    padded = octets + bytes(8)
+    chunk_at = np.ndarray((len(octets) + 1,), "<u8", padded, strides=(1,))  # the eight bytes from every place on
+    h = _step(np.uint64(_SEED), chunk_at[starts], lengths)
+    longer, done = np.flatnonzero(lengths > 8), 8
+    while len(longer):
+        h[longer] = _step(h[longer], chunk_at[starts[longer] + done], lengths[longer] - done)
+        done += 8
+        longer = longer[lengths[longer] > done]
+    h *= np.uint64(_K2)
+    return (h >> _U32).astype(np.uint32)
+
+
+def _step(h: Any, chunks: NDArray[np.uint64], left: Places) -> NDArray[np.uint64]:
+    mixed: NDArray[np.uint64] = (h ^ (chunks & _LOW_BYTES[np.minimum(left, 8)])) * np.uint64(_K1)
+    mixed ^= mixed >> _U32
+    return mixed
+
+
+@cache
+def _kinds() -> Bytes:
+    """What each code point does to a word; made at first use, because it takes tens of milliseconds."""
+    kinds = np.zeros(0x110000, np.uint8)
+    for first, end in _VARIED:
+        kinds[first:end] = np.frombuffer(bytes(_kind(chr(point)) for point in range(first, end)), np.uint8)
+    for first, last in _HAN:
+        kinds[first : last + 1] = kinds[first : last + 1] & _FOLDS | _ALONE
+    for first, last in _KANA:
+        letters = kinds[first : last + 1] & _KIND == _LETTER
+        kinds[first : last + 1][letters] += _ALONE - _LETTER
+    kinds[_HANGUL[0] : _HANGUL[1] + 1] = _LETTER
+    kinds[ord("_")] = _LETTER
+    kinds[list(_JOINERS)] = _MARK
+    return kinds
+
+
+def _kind(character: str) -> int:
+    if character.isascii():
+        return _LETTER if character.isalnum() else _GAP
+    if unicodedata.category(character)[0] == "M":
+        return _MARK | _FOLDS
+    composes = "\u1160" <= character <= "\u11ff" or not unicodedata.is_normalized(
+        "NFC", character
+    )  # Hangul vowels, finals
+    changes = composes or character.lower() != character or character in "ς\xad"
+    return (_LETTER if character.isalnum() else _GAP) | (_FOLDS if changes else 0)

@@ -1,0 +1,119 @@
+"""The only place a Url is made: WHATWG parsing by ada-url, then one canonical form.
+
+Two spellings of one address must give one string, because the seen-set is exact: a page fetched twice is a page wasted,
+and two pages folded into one is a page lost. Hence only what is safe: the fragment, credentials and an empty query go;
+case, default port, dot segments and IDNA are WHATWG's; escapes of unreserved characters are decoded, all others
+upper-cased (RFC 3986, 6.2.2); parameters that only track a visitor or carry a session are stripped.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from ipaddress import ip_address
+
+from ada_url import join_url, normalize_url
+from publicsuffixlist import PublicSuffixList
+
+from forager.types import Url
+
+# A trailing * stands for any ending. Only names with no other common use: "sid" and "ref" name content on many sites.
+TRACKING = (
+    *("utm_*", "gclid", "gclsrc", "dclid", "wbraid", "gbraid", "fbclid", "msclkid", "yclid", "twclid", "ttclid"),
+    *("igshid", "mc_cid", "mc_eid", "_ga", "_gl", "_hsenc", "_hsmi", "mkt_tok", "vero_id", "oly_anon_id", "oly_enc_id"),
+)
+SESSION = ("phpsessid", "jsessionid", "aspsessionid*", "cfid", "cftoken", "sessionid", "session_id", "zenid", "oscsid")
+LONGEST = 2_000
+
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid)=[^/;?]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class UrlRules:
+    """Which URLs there are and which spellings are the same one."""
+
+    strip: tuple[str, ...] = ()  # parameter names stripped besides TRACKING and SESSION; a trailing * is a wildcard
+    longest: int = LONGEST
+    _stripped: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = (re.escape(name).replace(r"\*", "[^=]*") for name in (*TRACKING, *SESSION, *self.strip))
+        object.__setattr__(self, "_stripped", re.compile(rf"(?:{'|'.join(names)})(?:=|$)", re.IGNORECASE))
+
+    def canonical(self, text: str) -> Url | None:
+        """The one form of an absolute URL; None if it is none, is not http(s), or is too long."""
+        try:
+            return self._canonical(normalize_url(text))
+        except (ValueError, UnicodeError):
+            return None
+
+    def join(self, base: Url, href: str) -> Url | None:
+        """The canonical target of a reference found on a page at `base`; None as in `canonical`."""
+        try:
+            return self._canonical(join_url(base, href))
+        except (ValueError, UnicodeError):
+            return None
+
+    def _canonical(self, whatwg: str) -> Url | None:
+        scheme, _, rest = whatwg.partition("://")
+        if scheme not in ("http", "https") or len(whatwg) > 4 * self.longest:
+            return None
+        rest, _, _ = rest.partition("#")
+        authority, slash, path = rest.partition("/")
+        path, _, query = path.partition("?")
+        host, path, query = _bare_host(authority), _escapes(path), _escapes(query)
+        if ";" in path:
+            path = _PATH_SESSION.sub("", path)
+        if query:
+            query = "&".join(pair for pair in query.split("&") if pair and not self._stripped.match(pair))
+        url = f"{scheme}://{host}{slash}{path}{'?' if query else ''}{query}"
+        return Url(url) if host and len(url) <= self.longest else None
+
+
+def _bare_host(authority: str) -> str:
+    """Without credentials, and without the dot of a fully qualified name."""
+    host = authority.rpartition("@")[2]
+    name, colon, port = host.rpartition(":")
+    if colon and port.isdigit():
+        return f"{name.rstrip('.')}:{port}"
+    return host.rstrip(".")
+
+
+def _escapes(text: str) -> str:
+    return _ESCAPE.sub(_escape, text) if "%" in text else text
+
+
+def _escape(found: re.Match[str]) -> str:
+    digits = found[1]
+    if digits is None:  # a lone % means itself; left alone it could join with decoded digits to a new escape
+        return "%25"
+    character = chr(int(digits, 16))
+    return character if character in _UNRESERVED else f"%{digits.upper()}"
+
+
+def host(url: Url) -> str:
+    """Host name, with the port unless it is the scheme's own."""
+    start = url.index("://") + 3
+    return url[start : url.index("/", start)]
+
+
+@lru_cache(maxsize=100_000)
+def site(host: str) -> str:
+    """The registrable domain of a host; the host itself where there is none (addresses, single labels)."""
+    name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    try:
+        ip_address(name.strip("[]"))
+    except ValueError:
+        return _suffixes().privatesuffix(name) or name
+    return name
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+RULES = UrlRules()

@@ -1,0 +1,340 @@
+"""LaneFrontier does what a linear scan does, whatever happens to it."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from forager.frontier import Budgets, LaneFrontier, LaneState, lanes, queues
+from forager.frontier.order import ASLEEP, POOLED, WAITING
+from forager.types import BEST, FIRST, LATEST, MEAN, NEVER, NOISY_OR, Candidate, Combine, Frontier
+from tests.frontier.model import Model
+
+IDS = st.integers(0, 23)
+THIRD = float(np.float32(1 / 3))
+SCORES = st.sampled_from([NEVER, -1.5, -0.0, 0.0, 0.0, 0.25, THIRD, THIRD, 0.75, 1.0, 7.0, inf])
+LINKS = st.lists(st.tuples(IDS, st.integers(0, 3), st.integers(0, 2), SCORES), max_size=14)
+BUDGET = st.none() | st.integers(1, 4)
+DELAYS = st.sampled_from([0.0, 0.0, 1.0, 3.0])
+
+
+def ints(values: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    return np.array(values, np.int32)
+
+
+def floats(values: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return np.array(values, np.float32)
+
+
+def add(frontier: Frontier, rows: list[tuple[int, int, int, float]]) -> list[bool]:
+    ids, hosts, sites = (ints([row[0] for row in rows]), ints([row[1] for row in rows]), ints([row[2] for row in rows]))
+    return [bool(kept) for kept in frontier.add(ids, hosts, sites, floats([row[3] for row in rows]))]
+
+
+class Compared(RuleBasedStateMachine):
+    frontier: LaneFrontier
+    model: Model
+
+    @initialize(
+        combine=st.sampled_from([FIRST, BEST, LATEST, MEAN, NOISY_OR]),
+        budgets=st.builds(Budgets, BUDGET, BUDGET),
+        rest_until=st.sampled_from([-inf, -inf, 0.0, 2.0]),
+        heap=st.integers(1, 4),
+        few=st.sampled_from([1, 4, 64]),
+    )
+    def open(self, combine: Combine, budgets: Budgets, rest_until: float, heap: int, few: int) -> None:
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(lanes, "FEW", few)  # so that reorder goes both ways
+        self.patch.setattr(lanes, "SLICE", 7)
+        self.patch.setattr(queues, "SHARE", 8)
+        self.frontier = LaneFrontier(combine, budgets=budgets, rest_until=rest_until, heap=heap)
+        self.model = Model(combine.policy, budgets, rest_until)
+        self.now = 0.0
+        self.heard = -inf
+        self.leases: list[Candidate] = []
+        self.retried: set[int] = set()
+
+    def teardown(self) -> None:
+        self.patch.undo()
+
+    @rule(rows=LINKS)
+    def add(self, rows: list[tuple[int, int, int, float]]) -> None:
+        assert add(self.frontier, rows) == self.model.add(rows)
+
+    @rule(first=IDS, count=st.integers(8, 30), lane=st.integers(0, 3), score=SCORES)
+    def add_many(self, first: int, count: int, lane: int, score: float) -> None:
+        """A run of links with the same score, as breadth-first finds them: many ties, many refills."""
+        rows = [(id, lane, lane % 2, score) for id in range(first, first + count)]
+        assert add(self.frontier, rows) == self.model.add(rows)
+
+    @rule(turns=st.integers(1, 6), delay=DELAYS, page=st.booleans())
+    def crawl(self, turns: int, delay: float, page: bool) -> None:
+        for _ in range(turns):
+            if (candidate := self.acquire()) is not None:
+                self.finish(candidate, delay, page)
+
+    @rule()
+    def lease(self) -> None:
+        self.acquire()
+
+    def acquire(self) -> Candidate | None:
+        candidate, expected = self.frontier.acquire(self.now), self.model.acquire(self.now)
+        self.heard = self.now
+        assert (None if candidate is None else (candidate.id, candidate.lane, candidate.score)) == expected
+        if candidate is not None:
+            self.leases.append(candidate)
+        return candidate
+
+    def finish(self, candidate: Candidate, delay: float, page: bool) -> None:
+        self.leases.remove(candidate)
+        self.retried.discard(candidate.id)
+        self.frontier.release(candidate, self.now, delay, page=page)
+        self.model.release(candidate.id, self.now, delay, page)
+        self.heard = self.now
+
+    @precondition(lambda self: self.leases)
+    @rule(which=st.integers(0, 9), delay=DELAYS, page=st.booleans())
+    def release(self, which: int, delay: float, page: bool) -> None:
+        self.finish(self.leases[which % len(self.leases)], delay, page)
+
+    @precondition(lambda self: self.leases)
+    @rule(which=st.integers(0, 9), wait=DELAYS)
+    def retry(self, which: int, wait: float) -> None:
+        self.put_back(self.leases[which % len(self.leases)], wait)
+
+    @rule(wait=DELAYS, delay=DELAYS)
+    def fail(self, wait: float, delay: float) -> None:
+        if (candidate := self.acquire()) is not None:
+            self.put_back(candidate, wait)
+            self.finish(candidate, delay, page=False)
+
+    def put_back(self, candidate: Candidate, wait: float) -> None:
+        if candidate.id not in self.retried:
+            self.retried.add(candidate.id)
+            self.frontier.retry(candidate, self.now + wait)
+            self.model.retry(candidate.id, self.now + wait)
+
+    @precondition(lambda self: self.leases)
+    @rule(which=st.integers(0, 9))
+    def drop_leased(self, which: int) -> None:
+        self.drop([self.leases[which % len(self.leases)].id])
+
+    @rule(ids=st.lists(IDS, max_size=3))
+    def drop(self, ids: list[int]) -> None:
+        self.frontier.drop(ints(ids))
+        self.model.drop(ids)
+
+    @rule(pairs=st.lists(st.tuples(IDS, SCORES), max_size=12) | st.lists(st.tuples(IDS, SCORES), max_size=1))
+    def reorder(self, pairs: list[tuple[int, float]]) -> None:
+        self.frontier.reorder(ints([id for id, _ in pairs]), floats([score for _, score in pairs]))
+        self.model.reorder([(id, float(np.float32(score))) for id, score in pairs])
+
+    @rule(shift=st.integers(0, 5))
+    def reorder_all(self, shift: int) -> None:
+        ids = self.frontier.waiting
+        scores = (ids * 7 + shift) % 5 / np.float32(4)
+        self.frontier.reorder(ids, scores.astype(np.float32))
+        self.model.reorder(list(zip(ids.tolist(), scores.tolist(), strict=True)))
+
+    @rule(seconds=st.sampled_from([0.5, 1.0, 4.0]))
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule()
+    def look_ahead(self) -> None:
+        assert self.frontier.next_due() == self.model.next_due(self.heard)
+
+    @rule()
+    def pass_time_until_due(self) -> None:
+        due = self.frontier.next_due()
+        assert due == self.model.next_due(self.heard)
+        if due is not None:
+            self.now = max(self.now, due)
+            assert self.acquire() is not None
+
+    @invariant()
+    def same_waiting(self) -> None:
+        assert self.frontier.waiting.tolist() == self.model.waiting()
+        assert len(self.frontier) == len(self.model.waiting())
+        ids = self.frontier.waiting
+        assert self.frontier.scores(ids).tolist() == [self.model.items[id].score for id in ids.tolist()]
+
+    @invariant()
+    def a_lane_is_in_one_state(self) -> None:
+        """Invariant 1."""
+        flags = self.frontier._standing.flags.view
+        for lane in range(4):
+            items = {id: item for id, item in self.model.items.items() if item.lane == lane}
+            awake = [item for id, item in items.items() if not flags[id] & ASLEEP]
+            if lane in self.model.leases:
+                expected = LaneState.BUSY
+            elif self.model.until.get(lane, self.model.rest_until) > self.now:
+                expected = LaneState.RESTING
+            else:
+                able = any(self.model.earliest(item) <= self.now for item in awake)
+                expected = LaneState.READY if able else LaneState.IDLE
+            assert self.frontier.state(lane, self.now) == expected
+
+    @invariant()
+    def what_is_above_the_floor_is_in_the_heap(self) -> None:
+        """Invariant 2, and every link that may be taken is in its pool once, and nothing after a floor is in a heap."""
+        standing, known = self.frontier._standing, self.frontier._queues
+        flags = standing.flags.view
+        pooled = [id for pool in known.pools for id in pool]
+        assert sorted(pooled) == np.flatnonzero(flags & POOLED).tolist()
+        for heap, floor in zip(known.heaps, known.floors.view.tolist(), strict=True):
+            assert max(heap, default=0) <= floor
+        for id in np.flatnonzero(flags & (WAITING | ASLEEP) == WAITING).astype(np.int32).tolist():
+            number, key = int(standing.queue.view[id]), int(standing.keys(ints([id]))[0])
+            assert id in known.pools[number]
+            assert key > int(known.floors.view[number]) or key in known.heaps[number]
+
+    @invariant()
+    def a_bound_precedes_its_queue(self) -> None:
+        frontier = self.frontier
+        for number in range(len(frontier._queues)):
+            pool = ints(frontier._queues.pools[number].tolist())
+            keys = frontier._standing.keys(pool[frontier._standing.awake(pool)])
+            bound = int(frontier._bound.view[number])
+            assert all(bound <= key for key in keys.tolist())
+            assert frontier._held[number] or not len(keys) or (bound, number) in frontier._ready
+
+
+TestCompared = Compared.TestCase
+TestCompared.settings = settings(
+    max_examples=250,
+    stateful_step_count=40,
+    deadline=None,
+    report_multiple_bugs=False,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_ten_thousand_ties_come_in_order_of_discovery() -> None:
+    frontier = LaneFrontier(FIRST)
+    ids = np.random.default_rng(0).permutation(10_000).astype(np.int32)
+    for part in ids.reshape(-1, 80):
+        frontier.add(part, part % 3, part % 3, np.zeros(80, np.float32))
+    taken = []
+    while (candidate := frontier.acquire(0.0)) is not None:
+        taken.append(candidate.id)
+        frontier.release(candidate, 0.0, 0.0, page=True)
+    assert taken == list(range(10_000))
+
+
+def test_scores_of_every_size_keep_their_order() -> None:
+    scores = np.array([-inf, -3e38, -1.0, -1e-45, 0.0, 1e-45, 0.5, 1.0, 3e38, inf], np.float32)
+    frontier = LaneFrontier(heap=2)
+    add(frontier, [(id, id % 2, id % 2, score) for id, score in enumerate(scores.tolist())])
+    taken = []
+    while (candidate := frontier.acquire(0.0)) is not None:
+        taken.append((candidate.id, candidate.score))
+        frontier.release(candidate, 0.0, 0.0, page=True)
+    assert taken == [(id, float(scores[id])) for id in range(9, 0, -1)]
+
+
+def test_minus_zero_is_zero() -> None:
+    frontier = LaneFrontier()
+    assert add(frontier, [(0, 0, 0, -0.0), (1, 1, 1, 0.0), (0, 0, 0, 0.0)]) == [True, True, False]
+    candidate = frontier.acquire(0.0)
+    assert candidate is not None
+    assert candidate.id == 0
+
+
+def test_a_score_that_is_no_number_is_refused() -> None:
+    frontier = LaneFrontier()
+    with pytest.raises(ValueError, match="nan"):
+        add(frontier, [(0, 0, 0, float("nan"))])
+    add(frontier, [(0, 0, 0, 1.0)])
+    with pytest.raises(ValueError, match="nan"):
+        frontier.reorder(ints([0]), floats([float("nan")]))
+    assert frontier.scores(ints([0])).tolist() == [1.0]
+
+
+def test_a_lease_ends_once() -> None:
+    frontier = LaneFrontier()
+    add(frontier, [(0, 0, 0, 1.0)])
+    candidate = frontier.acquire(0.0)
+    assert candidate is not None
+    frontier.retry(candidate, 1.0)
+    with pytest.raises(ValueError, match="waits already"):
+        frontier.retry(candidate, 2.0)
+    frontier.release(candidate, 0.0, 0.0, page=False)
+    with pytest.raises(ValueError, match="no lease"):
+        frontier.release(candidate, 0.0, 0.0, page=False)
+    assert frontier.acquire(0.9) is None
+    assert frontier.acquire(1.0) == candidate
+
+
+def test_a_link_dropped_while_leased_stays_dropped() -> None:
+    frontier = LaneFrontier()
+    add(frontier, [(0, 0, 0, 1.0)])
+    candidate = frontier.acquire(0.0)
+    assert candidate is not None
+    frontier.drop(ints([0]))
+    frontier.retry(candidate, 0.0)
+    frontier.release(candidate, 0.0, 0.0, page=False)
+    assert add(frontier, [(0, 0, 0, 2.0)]) == [False]
+    assert frontier.acquire(1.0) is None
+
+
+def test_a_full_site_waits_for_a_lease_to_end() -> None:
+    frontier = LaneFrontier(budgets=Budgets(per_site=1))
+    add(frontier, [(0, 0, 0, 2.0), (1, 1, 0, 1.0)])
+    first = frontier.acquire(0.0)
+    assert first is not None
+    assert frontier.acquire(0.0) is None
+    assert frontier.next_due() is None
+    frontier.release(first, 0.0, 5.0, page=False)
+    assert frontier.next_due() == 0.0
+    second = frontier.acquire(0.0)
+    assert second is not None
+    assert second.id == 1
+    frontier.release(second, 0.0, 5.0, page=True)
+    add(frontier, [(2, 2, 0, 9.0)])
+    assert frontier.acquire(99.0) is None
+    assert frontier.waiting.tolist() == [2]
+
+
+def test_a_link_put_back_waits_for_its_lane_too() -> None:
+    frontier = LaneFrontier()
+    add(frontier, [(0, 0, 0, 2.0)])
+    candidate = frontier.acquire(0.0)
+    assert candidate is not None
+    frontier.retry(candidate, 1.0)
+    assert frontier.next_due() is None  # while the lane is busy
+    frontier.release(candidate, 0.0, 3.0, page=False)
+    assert frontier.next_due() == 3.0
+    assert frontier.acquire(2.9) is None
+    assert frontier.acquire(3.0) == candidate
+
+
+def test_the_next_lane_due_is_one_with_work() -> None:
+    frontier = LaneFrontier()
+    add(frontier, [(id, id // 2, id // 2, float(-id)) for id in range(6)])
+    for delay in (1.0, 3.0, 2.0):
+        candidate = frontier.acquire(0.0)
+        assert candidate is not None
+        frontier.release(candidate, 0.0, delay, page=True)
+    assert frontier.next_due() == 1.0
+    frontier.drop(ints([1]))  # all that was left in the lane due at 1
+    assert frontier.next_due() == 2.0
+
+
+def test_every_lane_rests_after_opening() -> None:
+    frontier = LaneFrontier(rest_until=10.0)
+    add(frontier, [(0, 0, 0, 2.0), (1, 1, 1, 1.0)])
+    assert frontier.acquire(9.9) is None
+    assert frontier.next_due() == 10.0
+    assert frontier.acquire(10.0) is not None
+
+
+def test_it_is_a_frontier() -> None:
+    frontier: Frontier = LaneFrontier()
+    assert frontier.next_due() is None
+    assert len(frontier.waiting) == 0

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from shutil import copytree
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from forager import critics, registry
+from forager.critics import CRITICS, make_critic
+from forager.critics.naive_bayes import NaiveBayes
+from forager.errors import ForagerError
+from forager.types import Inlinks, Judgement, Known, Page, Ragged, Trace, Visit
+
+from .critics.pages import page
+
+PLUGIN = Path(__file__).parent / "plugin"  # as pip would have installed it
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    copytree(PLUGIN, tmp_path / "site", ignore=lambda *_: ["__pycache__"])
+    (tmp_path / "site" / "sample_dist-info").rename(tmp_path / "site" / "forager_sample-1.0.dist-info")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    yield
+    sys.modules.pop("forager_sample", None)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plugged_in_critic_is_made_like_one_of_ours() -> None:
+    assert {"naive-bayes", "predicate", "shouting", "broken", "nothing"} <= set(critics.critic_names())
+    critic = make_critic("shouting", {"seed": 1, "focus": ["x"]}, {"threshold": 0.5})
+    loud, quiet = critic.judge([page("BUY NOW"), page("good day")])
+    assert (loud.relevance, quiet.relevance) == (1, 0)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plugged_in_strategy_is_found() -> None:
+    maker = registry.find("strategy", "last-first", builtin={}, group="forager.strategies")
+    strategy = registry.make(maker, {"seed": 1}, {})
+    here = page("x")
+    known = Known(np.empty(0, np.float32), np.empty(0, np.int32), np.empty(0, np.int32))
+    no_links = Inlinks(np.empty(0, np.int32), np.empty(0, np.float32), np.empty((0, 0), np.float32), Ragged.of([]))
+    judged = Judgement(1, 1, np.array([1, 0], np.float32), "x")
+    assert strategy.score(Visit(here, here.links, judged, Trace(0, 7, 0, 0.0, no_links), known)).scores.tolist() == []
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_broken_plug_in_harms_no_other() -> None:
+    with pytest.raises(
+        ForagerError, match=r"critic 'broken' of package 'forager-sample' .* cannot be imported: .*missing_"
+    ):
+        make_critic("broken", {}, {})
+    with pytest.raises(
+        ForagerError, match=r"'nothing' of package 'forager-sample' .* is no class or function but a int"
+    ):
+        make_critic("nothing", {}, {})
+    assert make_critic("shouting", {}, {}).version == "shouting-1"
+
+
+@pytest.mark.usefixtures("plugin")
+def test_what_is_built_in_cannot_be_replaced() -> None:
+    assert registry.find("critic", "naive-bayes", builtin=CRITICS, group=critics.GROUP) is NaiveBayes
+
+
+def test_an_unknown_name_brings_the_nearest() -> None:
+    with pytest.raises(ForagerError, match="no critic named 'naive-bays'; nearest: naive-bayes"):
+        make_critic("naive-bays", {}, {})
+
+
+class Maker:
+    def __init__(
+        self,
+        focus: Sequence[str],
+        *,
+        seed: int = 0,
+        rate: float = 0.1,
+        on: bool = True,
+        name: str | None = None,
+        mode: Literal["a", "b"] = "a",
+        pages: Sequence[Page] = (),
+    ) -> None:
+        self.told = (list(focus), seed, rate, on, name, mode, pages)
+
+
+GIVEN = {"focus": ["x"], "seed": 7, "clock": "not asked for"}
+
+
+def test_a_maker_gets_what_it_asks_for() -> None:
+    assert registry.make(Maker, GIVEN, {}).told == (["x"], 7, 0.1, True, None, "a", ())
+    params = {"seed": 8, "rate": 1, "on": False, "name": "n", "mode": "b"}
+    assert registry.make(Maker, GIVEN, params).told == (["x"], 8, 1.0, False, "n", "b", ())
+
+
+def test_a_maker_may_take_anything() -> None:
+    def taking(seed: int, **rest: object) -> tuple[int, dict[str, object]]:
+        return seed, rest
+
+    assert registry.make(taking, GIVEN, {"colour": "red"}) == (7, {"colour": "red"})
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"rte": 1}, "no parameter of Maker named 'rte'; nearest: rate"),
+        ({"seed": "seven"}, "parameter 'seed' of Maker is 'seven': Expected `int`, got `str`"),
+        ({"seed": 1.5}, "Expected `int`, got `float`"),
+        ({"seed": True}, "Expected `int`, got `bool`"),
+        ({"rate": "fast"}, "Expected `float`, got `str`"),
+        ({"on": 1}, "Expected `bool`, got `int`"),
+        ({"name": 3}, r"Expected `str \| null`, got `int`"),
+        ({"mode": "c"}, "Invalid enum value 'c'"),
+        ({"focus": "x"}, "Expected `array`, got `str`"),
+        ({"focus": ["x", 3]}, "Expected `str`, got `int`"),
+    ],
+)
+def test_wrong_parameters(params: dict[str, object], message: str) -> None:
+    with pytest.raises(ForagerError, match=message):
+        registry.make(Maker, GIVEN, params)
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(ForagerError, match="Maker needs 'focus': give it"):
+        registry.make(Maker, {}, {})
+
+
+def test_the_parameters_of_our_critics_are_checked() -> None:
+    with pytest.raises(ForagerError, match="parameter 'held_out' of NaiveBayes is 'many'"):
+        make_critic("naive-bayes", {"focus": ["x"]}, {"held_out": "many"})
+    with pytest.raises(ForagerError, match="NaiveBayes needs 'focus'"):
+        make_critic("naive-bayes", {}, {})

@@ -1,0 +1,110 @@
+"""One canonical form: the same address gives one string, different ones stay apart."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forager.types import Url
+from forager.urls import RULES, UrlRules, host, site
+
+SAME = [
+    ("HTTP://Example.COM:80/a/../b", "http://example.com/b"),
+    ("https://example.com:443", "https://example.com/"),
+    ("http://example.com/#top", "http://example.com/"),
+    ("http://example.com/?", "http://example.com/"),
+    ("http://example.com./x", "http://example.com/x"),
+    ("http://example.com.:8080/x", "http://example.com:8080/x"),
+    ("http://me:secret@example.com/", "http://example.com/"),
+    ("http://example.com/%7euser/%c3%a4", "http://example.com/~user/%C3%A4"),
+    ("http://example.com/a/%2e%2e/b", "http://example.com/b"),
+    ("http://example.com/100%", "http://example.com/100%25"),
+    ("http://example.com/%%34%31", "http://example.com/%2541"),
+    ("http://münchen.de/straße", "http://xn--mnchen-3ya.de/stra%C3%9Fe"),
+    ("http://example.com/a?utm_source=x&id=3&fbclid=y", "http://example.com/a?id=3"),
+    ("http://example.com/a?PHPSESSID=99", "http://example.com/a"),
+    ("http://example.com/a;jsessionid=1F?x=1", "http://example.com/a?x=1"),
+    ("http://example.com/a?b=1&&c=2&", "http://example.com/a?b=1&c=2"),
+    ("http://0x7f.1/", "http://127.0.0.1/"),
+    ("  http://example.com/\n", "http://example.com/"),
+    ("http://example.com\\a", "http://example.com/a"),
+]
+
+
+@pytest.mark.parametrize(("spelling", "canonical"), SAME)
+def test_one_form_for_each_address(spelling: str, canonical: str) -> None:
+    assert RULES.canonical(spelling) == canonical
+
+
+@pytest.mark.parametrize("text", ["", "x", "ftp://a/b", "mailto:a@b.c", "javascript:void(0)", "http://", "http://a b/"])
+def test_what_is_no_page_address_is_none(text: str) -> None:
+    assert RULES.canonical(text) is None
+
+
+def test_what_differs_stays_apart() -> None:
+    texts = [
+        "http://a.b/x",
+        "https://a.b/x",
+        "http://a.b/X",
+        "http://a.b/x/",
+        "http://a.b/x?y",
+        "http://a.b/x?y=",
+        "http://a.b:81/x",
+    ]
+    assert len({RULES.canonical(text) for text in texts}) == len(texts)
+    # a double escape is not an escape: a recorded web may name its files with percent signs
+    assert RULES.canonical("http://a.b/%25C3%2581") == "http://a.b/%25C3%2581"
+    assert RULES.canonical("http://a.b/%2Fc") == "http://a.b/%2Fc"
+
+
+def test_content_parameters_are_kept() -> None:
+    assert RULES.canonical("http://a.b/?sid=7&ref=home&gclidx=1") == "http://a.b/?sid=7&ref=home&gclidx=1"
+
+
+def test_the_list_of_stripped_parameters_can_be_extended() -> None:
+    rules = UrlRules(strip=("sid", "trk_*"))
+    assert rules.canonical("http://a.b/?sid=7&x=1&trk_from=z&utm_id=3") == "http://a.b/?x=1"
+
+
+def test_length_limit_counts_the_canonical_form() -> None:
+    rules = UrlRules(longest=40)
+    assert rules.canonical("http://example.com/" + "a" * 21) is not None
+    assert rules.canonical("http://example.com/" + "a" * 22) is None
+    assert rules.canonical("http://example.com/?utm_campaign=" + "a" * 60) == "http://example.com/"
+
+
+def test_join() -> None:
+    base = Url("http://a.b/c/d.html?q=1")
+    assert RULES.join(base, "../e#f") == "http://a.b/e"
+    assert RULES.join(base, "?q=2") == "http://a.b/c/d.html?q=2"
+    assert RULES.join(base, "//x.y") == "http://x.y/"
+    assert RULES.join(base, "mailto:a@b") is None
+    assert RULES.join(base, "http://[") is None
+
+
+@given(st.text(alphabet="ab%2541zZ/.?&=;#:@ ä[]\\\x00\ud800", max_size=40))
+def test_canonical_is_idempotent_and_never_raises(tail: str) -> None:
+    once = RULES.canonical("http://a.b/" + tail)
+    if once is not None:
+        assert RULES.canonical(once) == once
+        assert host(once) == "a.b"
+
+
+@given(st.text(max_size=60))
+def test_any_text_gives_a_url_or_none(text: str) -> None:
+    url = RULES.join(Url("http://a.b/c"), text)
+    if url is not None:
+        assert RULES.canonical(url) == url
+        assert url.startswith(("http://", "https://"))
+        assert site(host(url))
+
+
+def test_host_and_registrable_site() -> None:
+    assert host(Url("http://www.cs.cornell.edu/a")) == "www.cs.cornell.edu"
+    assert host(Url("http://a.b:8080/")) == "a.b:8080"
+    assert site("www.cs.cornell.edu") == "cornell.edu"
+    assert site("a.b.co.uk") == site("c.b.co.uk") == "b.co.uk"
+    assert site("10.0.0.1") == "10.0.0.1"
+    assert site("10.0.0.1:8080") == "10.0.0.1"
+    assert site("[::1]:8080") == site("[::1]") == "[::1]"
+    assert site("localhost") == "localhost"
+    assert site("co.uk") == "co.uk"
