@@ -13,16 +13,16 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from selectolax.lexbor import LexborHTMLParser
 
 from forager import text
-from forager.bounds import tame
-from forager.decode import decode
 from forager.page import from_bytes, parse, to_bytes
-from forager.tree import Walk
+from forager.page.bounds import tame
+from forager.page.decode import decode
+from forager.page.tree import Walk
 from forager.types import Fetch, Page
 from forager.urls import RULES
 
 T = TypeVar("T")
 
-WIKISPEEDIA = Path("/work/shared/data/wikispeedia/wikispeedia.warc.gz")
+WIKISPEEDIA = Path(__file__).resolve().parents[2] / "shared/data/wikispeedia/wikispeedia.warc.gz"
 
 
 def sample(n: int = 150, warc: Path = WIKISPEEDIA, smallest: int = 35_000, largest: int = 52_000) -> list[Fetch]:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forager import bounds
-from forager.page import LARGEST, from_bytes, parse, to_bytes
+from forager.page import LARGEST, bounds, from_bytes, parse, to_bytes
 from forager.types import Failure, Fetch, Page, Reason, Url
 
 HERE = Url("http://example.org/")
@@ -153,7 +152,7 @@ def test_200_000_links() -> None:
 
 
 def test_paths_of_a_page_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forager.tree._PATH_BUDGET", 200)
+    monkeypatch.setattr("forager.page.tree._PATH_BUDGET", 200)
     paths = page_of(b"<div><p><a href=/x id=i>y</a></div>" * 50).links.tag_paths
     assert (paths[0], paths[-1]) == ("html body div p a#i", "a#i")
 

@@ -11,7 +11,7 @@ ROOT = Path(forager.__file__).parent
 FLOORS = (
     {"types", "errors", "clock"},
     {"text", "urls", "topic", "models", "registry"},
-    {"tree", "regions", "decode", "bounds", "packed", "page", "scope", "config"},
+    {"page", "scope", "config"},
     {"critics", "strategies", "frontier", "fetch"},
     {"step"},
     {"crawl"},
@@ -20,8 +20,7 @@ FLOORS = (
     {"__main__"},
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-PARTS_OF_PAGE = ("tree", "regions", "decode", "bounds", "packed")
-NEIGHBOURS = {("tree", "regions"), ("config", "scope"), *(("page", part) for part in PARTS_OF_PAGE)}
+NEIGHBOURS = {("config", "scope")}
 BLIND = {"asyncio", "socket", "ssl", "http", "urllib", "sqlite3", "time", "datetime", "random", "os", "pathlib", "io"}
 
 

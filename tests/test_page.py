@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forager import text
-from forager.decode import decode
 from forager.page import from_bytes, leaf_offsets, parse, to_bytes
+from forager.page.decode import decode
 from forager.types import Failure, Fetch, Heading, Page, Reason, Region, Url
 from forager.urls import RULES
+from tests.shared import WEBS
 
 HERE = Url("http://example.org/dir/page.html")
-WEBS = Path("/work/shared/data")
 
 
 def page_of(markup: str | bytes, *, charset: str = "", content_type: str = "text/html", comments: bool = False) -> Page:

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from shutil import copytree
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -16,17 +13,6 @@ from forager.errors import ForagerError
 from forager.types import Inlinks, Judgement, Known, Page, Ragged, Trace, Visit
 
 from .critics.pages import page
-
-PLUGIN = Path(__file__).parent / "plugin"  # as pip would have installed it
-
-
-@pytest.fixture
-def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    copytree(PLUGIN, tmp_path / "site", ignore=lambda *_: ["__pycache__"])
-    (tmp_path / "site" / "sample_dist-info").rename(tmp_path / "site" / "forager_sample-1.0.dist-info")
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    yield
-    sys.modules.pop("forager_sample", None)
 
 
 @pytest.mark.usefixtures("plugin")

@@ -213,7 +213,7 @@ def _critic(config: CrawlConfig) -> Critic:
 
 
 def _strategy(config: CrawlConfig, critic: Critic) -> Strategy:
-    given = {"seed": config.seed, "critic": critic, "classes": critic.classes, "focus": getattr(critic, "focus", ())}
+    given = {"seed": config.seed, "critic": critic, "classes": critic.classes, "focus": critic.focus}
     return make_strategy(config.strategy.name, given, config.strategy.options)
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from forager.text import terms
 from forager.types import Links, Page, Ragged, Url
+from tests.shared import WEBS
 
-WIKISPEEDIA = Path("/work/shared/data/wikispeedia")
+WIKISPEEDIA = WEBS / "wikispeedia"
 
 _NONE = np.empty(0, np.int32)
 _LINKS = Links((), (), _NONE, _NONE, (), ())

@@ -13,6 +13,7 @@ class Shouting:
     """Wants pages in capitals."""
 
     classes = ("relevant", "other")
+    focus = ("relevant",)
     version = "shouting-1"
 
     def __init__(self, *, seed: int = 0, threshold: float = 0.3) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import cast
 
 from forager import registry
+from forager.critics.combine import And, Not, Or
 from forager.critics.naive_bayes import NaiveBayes
-from forager.critics.predicate import Predicate
+from forager.critics.predicate import Function, Predicate
 from forager.types import Critic
 
 CRITICS: dict[str, registry.Maker] = {
@@ -24,3 +25,6 @@ def make_critic(name: str, given: Mapping[str, object], params: Mapping[str, obj
     """The critic of that name, made of what it asks for of `given` and of the parameters of a configuration."""
     maker = registry.find("critic", name, builtin=CRITICS, group=GROUP)
     return cast(Critic, registry.make(maker, given, params))
+
+
+__all__ = ["CRITICS", "GROUP", "And", "Function", "NaiveBayes", "Not", "Or", "Predicate", "critic_names", "make_critic"]

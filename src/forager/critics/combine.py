@@ -17,6 +17,7 @@ from forager.errors import ForagerError
 from forager.types import Critic, Judgement, Page
 
 RELEVANT_OR_NOT = ("relevant", "other")  # the classes of a critic that only says yes or no
+RELEVANT = ("relevant",)
 
 
 def yes_or_no(relevance: float, raw: float, version: str) -> Judgement:
@@ -41,6 +42,7 @@ class _Combination(Combines):
     """Several critics, and a rule that makes one number of what they say of a page."""
 
     name = ""
+    focus = RELEVANT
 
     def __init__(self, *critics: Critic) -> None:
         if not critics:

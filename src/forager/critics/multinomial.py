@@ -7,8 +7,8 @@
 The second form is sparse: log(1 + n) is 0 where a class never saw the term. T is the vocabulary of the training pages;
 terms outside it are ignored and do not count in n(u,*). Pr(c) is the share of c among the training pages.
 
-Most words of a page are words that most classes have seen. For the most frequent terms log(1 + n) is therefore kept as a
-dense block of at most `DENSE` numbers, which halves the time; it is derived from the counts, not saved.
+Most words of a page are words that most classes have seen. For the most frequent terms log(1 + n) is therefore kept as
+a dense block of at most `DENSE` numbers, which halves the time; it is derived from the counts, not saved.
 """
 
 from __future__ import annotations

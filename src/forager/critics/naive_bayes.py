@@ -69,8 +69,8 @@ class NaiveBayes(Combines):
         max_pairs: int = 32_000_000,
         seed: int = 0,
     ) -> None:
-        self._focus = (focus,) if isinstance(focus, str) else tuple(focus)
-        if not self._focus:
+        self.focus = (focus,) if isinstance(focus, str) else tuple(focus)
+        if not self.focus:
             raise ForagerError("naive-bayes without a focus: name the classes, or a class above them, that are wanted")
         self._calibrate = calibrate
         self._held_out, self._max_pairs, self._seed = held_out, max_pairs, seed
@@ -102,7 +102,7 @@ class NaiveBayes(Combines):
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
         """Learn from these pages and nothing else. Each is looked at once and not kept."""
         tally, sample = Tally(), Sample(self._held_out, self._seed)
-        wanted = cache(lambda label: in_focus(label, self._focus))
+        wanted = cache(lambda label: in_focus(label, self.focus))
         for page, label in zip(pages, labels, strict=True):
             terms = page.terms.values
             tally.add(terms, label)
@@ -119,7 +119,7 @@ class NaiveBayes(Combines):
             raise ForagerError("this naive-bayes critic knows nothing yet: fit it before you save it")
         trained, counts = self._trained, self._trained.model.counts
         return {
-            "focus": list(self._focus),
+            "focus": list(self.focus),
             "classes": list(counts.classes),
             **{name: getattr(counts, name) for name in COLUMNS},
             **held_out.to_parts(trained.held),
@@ -133,7 +133,7 @@ class NaiveBayes(Combines):
         other = copy(self)
         counts = Counts(tuple(parts["classes"]), *(parts[name] for name in COLUMNS))
         held = held_out.from_parts(parts)
-        if list(self._focus) != parts["focus"] or self._calibrate != (parts["calibration"] is not None):
+        if list(self.focus) != parts["focus"] or self._calibrate != (parts["calibration"] is not None):
             other._train(counts, held)
             return other
         fitted = Calibration(**parts["calibration"]) if parts["calibration"] else None
@@ -148,7 +148,7 @@ class NaiveBayes(Combines):
         for part in parts:
             tally.absorb(Counts(tuple(part["classes"]), *(part[name] for name in COLUMNS)))
             for held in held_out.from_parts(part):
-                sample.keep(held, wanted=in_focus(held.label, self._focus))
+                sample.keep(held, wanted=in_focus(held.label, self.focus))
         whole = copy(self)
         whole._train(tally.counts(self._max_pairs), sample.held())
         return whole.parts()
@@ -157,9 +157,9 @@ class NaiveBayes(Combines):
         """Which classes are in focus; some must be, and some must not."""
         if not classes:
             raise ForagerError("no pages to train on: give labelled pages")
-        focus = np.array([in_focus(name, self._focus) for name in classes])
+        focus = np.array([in_focus(name, self.focus) for name in classes])
         if not focus.any():
-            raise unknown("class at or below a focus", ", ".join(self._focus), classes)
+            raise unknown("class at or below a focus", ", ".join(self.focus), classes)
         if focus.all():
             raise ForagerError(
                 f"all pages are of {', '.join(classes[:3])}, in focus: give pages that are not wanted, too"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import xxhash
 
-from forager.critics.combine import RELEVANT_OR_NOT, Combines, yes_or_no
+from forager.critics.combine import RELEVANT, RELEVANT_OR_NOT, Combines, yes_or_no
 from forager.errors import ForagerError
 from forager.text import terms
 from forager.types import Judgement, Page, Terms
@@ -26,6 +26,8 @@ class Predicate(Combines):
     language: the page declares this language; "en" stands for "en-GB" too
     graded: instead of yes or no, the share of the keywords that occur; `at_least` is then still needed
     """
+
+    focus = RELEVANT
 
     def __init__(
         self,
@@ -90,6 +92,8 @@ class Predicate(Combines):
 
 class Function(Combines):
     """The function of a page is its relevance, from 0 to 1; True and False will do."""
+
+    focus = RELEVANT
 
     def __init__(self, fn: Callable[[Page], float], name: str = "") -> None:
         self._fn = fn

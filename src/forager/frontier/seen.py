@@ -23,7 +23,7 @@ def blank(buckets: int, dtype: type[T]) -> NDArray[T]:
     """Zeros, in small pages where the system lets us say so.
 
     numpy asks for pages of 2 MB. The first hashes in a large new table would each have one zeroed for them: 80 hashes
-    took 130 ms in a table of 6 million. With small pages it is 1 ms, and later lookups are no slower.
+    took up to 150 ms in a table of 8 million. With small pages they take a few, and later lookups are no slower.
     """
     if not hasattr(mmap, "MADV_NOHUGEPAGE"):
         return np.zeros((buckets, WIDE), dtype)

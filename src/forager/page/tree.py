@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
-from forager.regions import region_of
+from forager.page.regions import region_of
 from forager.types import Region
 
 _TEXT, _COMMENT = 2, 4  # lexbor's ids of what is not an element

@@ -22,10 +22,10 @@ import numpy as np
 from selectolax.lexbor import LexborHTMLParser
 
 from forager import text
-from forager.bounds import tame
-from forager.decode import decode, is_binary
-from forager.packed import pack, unpack
-from forager.tree import Tree, Walk
+from forager.page.bounds import tame
+from forager.page.decode import decode, is_binary
+from forager.page.packed import pack, unpack
+from forager.page.tree import Tree, Walk
 from forager.types import Failure, Fetch, Heading, Ids, Links, Page, Reason, Url
 from forager.urls import RULES, UrlRules
 

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+PLUGIN = Path(__file__).parent / "plugin"  # as pip would have installed it
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    copytree(PLUGIN, tmp_path / "site", ignore=lambda *_: ["__pycache__"])
+    (tmp_path / "site" / "sample_dist-info").rename(tmp_path / "site" / "forager_sample-1.0.dist-info")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    yield
+    sys.modules.pop("forager_sample", None)
