@@ -45,7 +45,7 @@ def test_lab_run_prints_a_table_and_writes_json(web: Path, cache: Path, tmp_path
     done = forager(cache, "lab", "run", "--web", str(web), "--topic", "Birds", "--strategies", names,
                    "--runs", "2", "--jobs", "2", "--pages", "30", "--json", str(file))  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "harvest R/2" in done.stdout
+    assert "harvest after" in done.stdout
     report = json.loads(file.read_text())
     assert [row["strategy"] for row in report["results"]] == names.split(",")
     assert report["results"][-1]["harvest"]["R/4"] == 1

@@ -159,6 +159,15 @@ class Page:
 # ---- answers of the web ---------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The two heads of an HTTP exchange, as they would stand on the wire, for the archive."""
+
+    request: bytes  # request line and headers, with the empty line
+    response: bytes  # status line and headers, with the empty line; no transfer or content encoding
+    address: str = ""  # of the server
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fetch:
     """An answer with a body."""
@@ -169,6 +178,7 @@ class Fetch:
     charset: str = ""  # as the header names it, "" if it does not
     status: int = 200
     seconds: float = 0.0  # how long it took
+    exchange: Exchange | None = None  # None: not from the network
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,16 +189,24 @@ class Redirect:
     target: Url
     status: int = 302
     seconds: float = 0.0
+    exchange: Exchange | None = None
 
 
 class Reason(StrEnum):
     """Why a request brought no page."""
 
     NOT_FOUND = "not-found"
-    NOT_HTML = "not-html"
+    CLIENT_ERROR = "client-error"  # another 4xx
     SERVER_ERROR = "server-error"
+    BUSY = "busy"  # 429, or 503 with a time to wait
+    NOT_HTML = "not-html"
+    ROBOTS = "robots"  # robots.txt does not let us
+    FORBIDDEN = "forbidden-address"  # a private, loopback, link-local or metadata address
+    DNS = "dns"
     TIMEOUT = "timeout"
     UNREACHABLE = "unreachable"
+    TLS = "tls"
+    PROTOCOL = "protocol"  # what came was no HTTP
     TOO_LARGE = "too-large"
     UNREADABLE = "unreadable"
     TOO_MANY_REDIRECTS = "too-many-redirects"
@@ -203,6 +221,8 @@ class Failure:
     detail: str = ""  # one line for people
     retry_after: float | None = None  # seconds; None: asking again would not help
     seconds: float = 0.0
+    status: int = 0  # 0: there was no answer
+    exchange: Exchange | None = None
 
 
 Answer: TypeAlias = Fetch | Redirect | Failure

@@ -49,7 +49,7 @@ def run(
     for loss in open_web(web).losses:
         err.print(f"note: {loss}", highlight=False, markup=False)
     report = figures(_conduct(plan, jobs))
-    out.print(table(report))
+    print(table(report))
     missing = [name for name in (BASELINE, BOUND) if name not in names]
     if missing and topic:
         err.print(f"note: loss cut and gap closed need {' and '.join(missing)} among the strategies", highlight=False)

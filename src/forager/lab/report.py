@@ -5,28 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.table import Table
-
 from forager.lab.metrics import Figure
 from forager.lab.results import GOALS, PLACES
 
 
-def table(figures: Mapping[str, Any]) -> Table:
+def table(figures: Mapping[str, Any]) -> str:
     """Topic protocol: harvest at R/4 … 2R; path protocol: pages until 50 and 90 % of the targets."""
     rows = figures["results"]
     path = any("groups" in row for row in rows)
-    title = f"{figures['web']} · {figures['topic']} · R = {figures['relevant']} · {figures['runs']} runs"
-    shown = Table(title=title, title_justify="left")
-    shown.add_column("strategy")
-    for name in _path_columns(rows[0]) if path else _TOPIC_COLUMNS:
-        shown.add_column(name, justify="right")
-    for row in rows:
-        shown.add_row(row["strategy"], *(_path_cells(row) if path else _topic_cells(row)), *_cost_cells(row))
-    return shown
+    title = f"{figures['web']} · {figures['topic']} · R = {figures['relevant']} · {_runs(figures['runs'])} · "
+    title += "pages fetched until 50 % / 90 % of the targets" if path else "harvest after … pages"
+    heads = ["strategy", *(_path_columns(rows[0]) if path else _TOPIC_COLUMNS)]
+    cells = [[row["strategy"], *(_path_cells(row) if path else _topic_cells(row)), *_cost_cells(row)] for row in rows]
+    return "\n".join([title, *_aligned([heads, *cells])])
 
 
-_COST_COLUMNS = ("requests/page", "seconds")
-_TOPIC_COLUMNS = (*(f"harvest {place}" for place in PLACES), "loss cut R/2", "gap closed R/2", *_COST_COLUMNS)
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """The first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if at else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+
+
+_COST_COLUMNS = ("req/p", "s")  # requests a page, seconds a run
+_TOPIC_COLUMNS = (*PLACES, "cut", "gap", *_COST_COLUMNS)  # loss cut against best-first and gap closed, at R/2
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
 
 
 def _topic_cells(row: Mapping[str, Any]) -> list[str]:
@@ -35,8 +46,7 @@ def _topic_cells(row: Mapping[str, Any]) -> list[str]:
 
 
 def _path_columns(row: Mapping[str, Any]) -> list[str]:
-    groups = [f"{group} 50/90" for group in row["groups"]]
-    return [*(f"pages to {goal} %" for goal in GOALS), *groups, "recall at 10 %", *_COST_COLUMNS]
+    return [*(f"{goal} %" for goal in GOALS), *row["groups"], "recall", *_COST_COLUMNS]  # recall at 10 % of the site
 
 
 def _path_cells(row: Mapping[str, Any]) -> list[str]:
@@ -50,11 +60,12 @@ def _cost_cells(row: Mapping[str, Any]) -> list[str]:
 
 
 def _with(value: Figure, half_width: Figure) -> str:
-    return _share(value) if half_width is None else f"{_share(value)} ±{half_width:.3f}"
+    return _share(value) if half_width is None else f"{_share(value)}±{_share(half_width)}"
 
 
 def _share(value: Figure) -> str:
-    return "–" if value is None else f"{value:.3f}"
+    """Three digits, without the leading zero."""
+    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
 
 
 def _count(value: Figure) -> str:
