@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Clock(Protocol):
@@ -16,6 +20,9 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
     def spend(self, seconds: float) -> None:
         """Account for time that an answer says it took."""
+
+    async def beside(self, work: Callable[[T], R], given: T) -> R:
+        """Do work that would hold up the loop."""
 
 
 class WallClock:
@@ -30,6 +37,9 @@ class WallClock:
 
     def spend(self, seconds: float) -> None:
         """Nothing: on the wall the time has passed already."""
+
+    async def beside(self, work: Callable[[T], R], given: T) -> R:
+        return await asyncio.to_thread(work, given)
 
 
 class VirtualClock:
@@ -49,3 +59,6 @@ class VirtualClock:
 
     def spend(self, seconds: float) -> None:
         self._elapsed += max(0.0, seconds)
+
+    async def beside(self, work: Callable[[T], R], given: T) -> R:
+        return work(given)

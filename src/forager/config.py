@@ -37,11 +37,13 @@ class FrontierConfig(Table, frozen=True):
     pages_per_host: int | None = None
     pages_per_site: int | None = None
     retries: int = 2  # of a request that failed for the moment
+    in_flight: int = 1  # requests at once, each to another host
 
 
 class StopConfig(Table, frozen=True):
     pages: int | None = None
     seconds: float | None = None
+    bytes: int | None = None  # of page bodies
 
 
 class UrlsConfig(Table, frozen=True):

@@ -1,16 +1,19 @@
 """The only loop: acquire -> ask -> step -> release, until a budget or the frontier is used up.
 
-On a recorded web it runs under a virtual clock: the same calls, no sleep, one fetch in flight, the same order always.
+Asking is done by tasks, at most `in_flight` at once, each with a lease on its lane; what they bring is taken in by the
+step one after the other. On a recorded web the loop runs under a virtual clock: the same calls, no sleep, one fetch in
+flight, the same order always.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig
@@ -21,7 +24,7 @@ from forager.frontier import Budgets, LaneFrontier
 from forager.frontier.facts import Facts
 from forager.page import parse
 from forager.scope import Scope
-from forager.step import Reader, Step
+from forager.step import Reader, Step, Taken
 from forager.strategies import make_strategy
 from forager.types import (
     Answer,
@@ -41,6 +44,8 @@ from forager.types import (
 from forager.urls import UrlRules
 
 HOPS = 5  # redirects followed for one link
+LARGE = 1_000_000  # bytes of a body that is parsed beside the loop
+RECENT = 100
 
 
 @dataclass(slots=True)
@@ -49,7 +54,9 @@ class Tally:
 
     pages: int = 0
     requests: int = 0
+    bytes: int = 0  # of page bodies
     relevance: float = 0.0  # summed over the pages, by the critic
+    recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))  # relevance of the latest pages
     misses: Counter[Reason] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)  # links out of scope, by rule
     stopped: str = ""  # why, in words; "" while it runs
@@ -58,6 +65,38 @@ class Tally:
     def harvest(self) -> float:
         """Mean relevance of the pages, by the critic."""
         return self.relevance / self.pages if self.pages else 0.0
+
+    @property
+    def recent_harvest(self) -> float:
+        return sum(self.recent) / len(self.recent) if self.recent else 0.0
+
+    def count(self, outcome: Visit | Miss | None) -> None:
+        if isinstance(outcome, Visit):
+            self.pages += 1
+            self.relevance += outcome.judgement.relevance
+            self.recent.append(outcome.judgement.relevance)
+        elif isinstance(outcome, Miss):
+            self.misses[outcome.reason] += 1
+
+
+class Courtesy(Protocol):
+    """What a host asks of us: robots.txt."""
+
+    def knows(self, url: Url) -> bool: ...
+    async def learn(self, url: Url) -> None:
+        """Ask the host; under its lease."""
+
+    def allows(self, url: Url) -> bool: ...
+    def delay(self, url: Url) -> float:
+        """Seconds the host wants between two requests, 0 if it does not say."""
+
+
+class Keeper(Protocol):
+    """Where what was taken in goes, in groups."""
+
+    def keep(self, taken: Taken) -> None: ...
+    def due(self, now: float) -> bool: ...
+    def commit(self) -> None: ...
 
 
 class Crawl:
@@ -73,27 +112,38 @@ class Crawl:
         scope: Scope | None = None,
         clock: Clock | None = None,
         read: Reader | None = None,
+        courtesy: Courtesy | None = None,
+        keeper: Keeper | None = None,
+        rest_until: float = float("-inf"),
     ) -> None:
         rules = UrlRules(config.urls.strip, config.urls.longest)
-        seeds = _seeds(config, rules)
+        self.seeds = canonical_seeds(config, rules)
         self.config, self.tally = config, Tally()
         self.critic = critic or _critic(config)
         self.strategy = strategy or _strategy(config, self.critic)
+        self.scope = scope or _scope(config, self.seeds)
         self._fetcher = fetcher or _fetcher(config, rules)
         self._clock = clock or (WallClock() if config.fetch.replay is None else VirtualClock())
+        self._read: Reader = read or (lambda answer: parse(answer, rules))
+        self._courtesy, self._keeper = courtesy, keeper
         budgets = Budgets(config.frontier.pages_per_host, config.frontier.pages_per_site)
-        self._frontier = LaneFrontier(self.strategy.combine, budgets=budgets)
-        self._facts = Facts(self.strategy.combine.largest)
-        self._step = Step(
-            read=read or (lambda answer: parse(answer, rules)),
+        self.frontier = LaneFrontier(self.strategy.combine, budgets=budgets, rest_until=rest_until)
+        self.facts = Facts(self.strategy.combine.largest)
+        self.step = Step(
             critic=self.critic,
             strategy=self.strategy,
-            scope=scope or _scope(config, seeds),
-            facts=self._facts,
-            frontier=self._frontier,
+            scope=self.scope,
+            facts=self.facts,
+            frontier=self.frontier,
+            keep=keeper.keep if keeper else lambda taken: None,
         )
+        self._every = self.strategy.every if isinstance(self.strategy, Rescores) else None
         self._attempts: Counter[int] = Counter()
-        self._step.sow(seeds)
+        self._tasks: dict[asyncio.Task[Visit | Miss | None], None] = {}
+        self._stop = ""
+        self.step.sow(self.seeds)
+
+    # ---- ways to run it
 
     def run(self) -> Tally:
         return asyncio.run(self.arun())
@@ -113,62 +163,134 @@ class Crawl:
             loop.run_until_complete(visits.aclose())
             loop.close()
 
+    def stop(self, why: str) -> None:
+        """Ask for nothing more; what is in flight is still taken in."""
+        self._stop = self._stop or why
+
+    # ---- the loop
+
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Crawl until something stops it; yields each page as it is taken in."""
-        start, swept = self._clock.now(), 0
-        every = self.strategy.every if isinstance(self.strategy, Rescores) else None
-        while not self._spent(start):
-            candidate = self._frontier.acquire(self._clock.now())
-            if candidate is None:
-                due = self._frontier.next_due()
-                if due is None:
-                    self.tally.stopped = "nothing is left to fetch"
-                    break
-                await self._clock.sleep(due - self._clock.now())
-                continue
-            outcome = await self._visit(candidate)
-            if isinstance(outcome, Visit):
-                yield outcome
-                if every is not None and self.tally.pages >= swept + every:
-                    self._step.sweep()
-                    swept = self.tally.pages
-        self.tally.rejected = self._step.rejected
+        self.tally.stopped = ""
+        start = self._clock.now()
+        try:
+            while True:
+                self._launch(start)
+                if not self._tasks:
+                    if not await self._rest(start):
+                        break
+                    continue
+                for visit in await self._landed():
+                    yield visit
+                    self._sweep_if_due()
+                self._commit_if_due()
+        finally:
+            await self._land_all()
+            self.tally.rejected = self.step.rejected
+            if self._keeper:
+                self._keeper.commit()
 
-    def _spent(self, start: float) -> bool:
+    def _launch(self, start: float) -> None:
+        """Ask for the best that may be asked now, as many as may be in flight."""
+        while len(self._tasks) < self.config.frontier.in_flight and not self._spent(start, len(self._tasks)):
+            candidate = self.frontier.acquire(self._clock.now())
+            if candidate is None:
+                return
+            self._tasks[asyncio.ensure_future(self._visit(candidate))] = None
+
+    async def _rest(self, start: float) -> bool:
+        """Nothing is in flight: wait until something may be asked, if ever it may."""
+        self.tally.stopped = self._spent(start, 0)
+        if self.tally.stopped:
+            return False
+        due = self.frontier.next_due()
+        if due is None:
+            self.tally.stopped = "nothing is left to fetch"
+            return False
+        await self._clock.sleep(due - self._clock.now())
+        return True
+
+    async def _landed(self) -> list[Visit]:
+        """Wait for the first tasks in flight to end, or for a lane to have rested; their pages, in order of launch."""
+        due = self.frontier.next_due() if len(self._tasks) < self.config.frontier.in_flight else None
+        timeout = None if due is None else max(0.0, due - self._clock.now())
+        await asyncio.wait(self._tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        ended = [task for task in self._tasks if task.done()]
+        for task in ended:
+            del self._tasks[task]
+        outcomes = [task.result() for task in ended]
+        return [outcome for outcome in outcomes if isinstance(outcome, Visit)]
+
+    async def _land_all(self) -> None:
+        """Give up what is in flight: its links wait again."""
+        tasks, self._tasks = list(self._tasks), {}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _sweep_if_due(self) -> None:
+        if self._every is not None and self.tally.pages % self._every == 0:
+            self.step.sweep()
+
+    def _commit_if_due(self) -> None:
+        if self._keeper and self._keeper.due(self._clock.now()):
+            self._keeper.commit()
+
+    def _spent(self, start: float, in_flight: int) -> str:
+        """Why nothing more may be asked, in words; "" if it may."""
         stop, tally = self.config.stop, self.tally
-        if stop.pages is not None and tally.pages >= stop.pages:
-            tally.stopped = f"the budget of {stop.pages} pages is used up"
-        elif stop.seconds is not None and self._clock.now() - start >= stop.seconds:
-            tally.stopped = f"the budget of {stop.seconds:g} seconds is used up"
-        return bool(tally.stopped)
+        if self._stop:
+            return self._stop
+        if stop.pages is not None and tally.pages + in_flight >= stop.pages:
+            return f"the budget of {stop.pages} pages is used up"
+        if stop.seconds is not None and self._clock.now() - start >= stop.seconds:
+            return f"the budget of {stop.seconds:g} seconds is used up"
+        if stop.bytes is not None and tally.bytes >= stop.bytes:
+            return f"the budget of {stop.bytes} bytes is used up"
+        return ""
+
+    # ---- one link
 
     async def _visit(self, candidate: Candidate) -> Visit | Miss | None:
-        outcome = await self._ask(candidate)
-        if isinstance(outcome, Visit):
-            self.tally.pages += 1
-            self.tally.relevance += outcome.judgement.relevance
-        elif isinstance(outcome, Miss):
-            self.tally.misses[outcome.reason] += 1
-        delay = self.config.frontier.delay
-        self._frontier.release(candidate, self._clock.now(), delay, page=isinstance(outcome, Visit))
+        """Ask for a link's target and take in what comes, under a lease on its lane."""
+        outcome: Visit | Miss | None = None
+        try:
+            outcome = await self._ask(candidate)
+        except asyncio.CancelledError:
+            self.frontier.retry(candidate, self._clock.now())
+            raise
+        finally:
+            self.tally.count(outcome)
+            page = isinstance(outcome, Visit)
+            self.frontier.release(candidate, self._clock.now(), self._delay(candidate), page=page)
         return outcome
 
     async def _ask(self, candidate: Candidate) -> Visit | Miss | None:
-        """Ask for a link's target, through redirects on its host, and take in what comes."""
-        id, url = candidate.id, self._facts.addresses[candidate.id]
+        id, url = candidate.id, self.facts.addresses[candidate.id]
         for _ in range(HOPS + 1):
+            if self._courtesy and not await self._permitted(url):
+                refusal = Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
+                return self.step.miss(refusal, refusal, self._trace(candidate, id))
             answer = await self._fetch(url)
-            trace = self._facts.trace(candidate.id, id, self.tally.requests - 1, candidate.score)
+            trace = self._trace(candidate, id)
             if isinstance(answer, Fetch):
-                return self._step.visit(answer, trace)
+                return await self._take(answer, trace)
             if isinstance(answer, Failure):
                 return self._failed(answer, candidate, trace)
-            onward = self._step.redirect(answer, candidate, trace)
+            onward = self.step.redirect(answer, candidate, trace)
             if not isinstance(onward, str):
                 return onward
-            id, url = int(self._facts.intern([onward])[0]), onward
-            await self._clock.sleep(self.config.frontier.delay)
-        return self._step.miss(Failure(url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}"), trace)
+            id, url = int(self.facts.intern([onward])[0]), onward
+            await self._clock.sleep(self._delay(candidate))
+        return self.step.miss(Failure(url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}"), answer, trace)
+
+    async def _permitted(self, url: Url) -> bool:
+        """Whether robots.txt lets us; if it must be asked for, the host's delay comes between it and the page."""
+        assert self._courtesy
+        if not self._courtesy.knows(url):
+            await self._courtesy.learn(url)
+            await self._clock.sleep(max(self.config.frontier.delay, self._courtesy.delay(url)))
+        return self._courtesy.allows(url)
 
     async def _fetch(self, url: Url) -> Answer:
         answer = await self._fetcher.fetch(url)
@@ -176,20 +298,34 @@ class Crawl:
         self._clock.spend(answer.seconds)
         return answer
 
+    async def _take(self, answer: Fetch, trace: Trace) -> Visit | Miss:
+        self.tally.bytes += len(answer.body)
+        page = await self._clock.beside(self._read, answer) if len(answer.body) > LARGE else self._read(answer)
+        if isinstance(page, Failure):
+            return self.step.miss(page, answer, trace)
+        return self.step.visit(page, answer, trace)
+
     def _failed(self, failure: Failure, candidate: Candidate, trace: Trace) -> Miss | None:
         """A failure for the moment waits to be tried again; one for good is a miss."""
         self._attempts[candidate.id] += 1
         if failure.retry_after is None or self._attempts[candidate.id] > self.config.frontier.retries:
-            return self._step.miss(failure, trace)
-        self._frontier.retry(candidate, self._clock.now() + failure.retry_after)
+            return self.step.miss(failure, failure, trace)
+        self.frontier.retry(candidate, self._clock.now() + failure.retry_after)
         return None
+
+    def _trace(self, candidate: Candidate, answered: int) -> Trace:
+        return self.facts.trace(candidate.id, answered, self.tally.requests - 1, candidate.score)
+
+    def _delay(self, candidate: Candidate) -> float:
+        own = self.config.frontier.delay
+        return max(own, self._courtesy.delay(self.facts.addresses[candidate.id])) if self._courtesy else own
 
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
     return await anext(visits, None)
 
 
-def _seeds(config: CrawlConfig, rules: UrlRules) -> list[Url]:
+def canonical_seeds(config: CrawlConfig, rules: UrlRules) -> list[Url]:
     if not config.seeds:
         raise ForagerError('no seeds: name at least one URL to start from, e.g. seeds = ["https://example.org/"]')
     seeds: list[Url] = []

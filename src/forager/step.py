@@ -1,14 +1,16 @@
 """One visit, in the order in which it happens; the crawl, the cluster and the laboratory all go through here.
 
-    answer -> page -> judgement -> what is known of its links -> the strategy learns -> scored links -> frontier
+    page -> judgement -> what is known of its links -> the strategy learns -> scored links -> frontier -> kept
 
-The step owns no network, no disk and no clock: an answer comes in, an outcome goes out.
+The step owns no network, no disk and no clock: an answer comes in, an outcome goes out, and what is worth keeping of it
+is handed to `keep`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +19,7 @@ from forager.frontier.facts import Facts
 from forager.scope import Scope
 from forager.types import (
     FIRST_OF_ALL,
+    Answer,
     Candidate,
     Critic,
     Failure,
@@ -31,6 +34,7 @@ from forager.types import (
     Reason,
     Redirect,
     Rescores,
+    ScoredLinks,
     Strategy,
     Trace,
     Url,
@@ -40,25 +44,41 @@ from forager.types import (
 Reader: TypeAlias = Callable[[Fetch], Page | Failure]  # page.parse, or a cache before it
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """An answer taken in, with all that followed from it."""
+
+    answer: Answer
+    trace: Trace
+    outcome: Visit | Miss | None  # None: a redirect, to be gone after
+    found: int  # addresses known before; those from here on are new
+    ids: Ids  # of the visit's links, or the target of a redirect
+    scored: ScoredLinks | None = None
+
+
 class Step:
     def __init__(
-        self, *, read: Reader, critic: Critic, strategy: Strategy, scope: Scope, facts: Facts, frontier: Frontier
+        self,
+        *,
+        critic: Critic,
+        strategy: Strategy,
+        scope: Scope,
+        facts: Facts,
+        frontier: Frontier,
+        keep: Callable[[Taken], None] = lambda taken: None,
     ) -> None:
-        self._read, self._critic, self._strategy, self._scope = read, critic, strategy, scope
-        self._facts, self._frontier = facts, frontier
+        self._critic, self._strategy, self._scope = critic, strategy, scope
+        self._facts, self._frontier, self._keep = facts, frontier, keep
         self._learner = strategy if isinstance(strategy, Learns) else None
         self.rejected: Counter[str] = Counter()  # links the scope kept out, by rule
-        self.labels: dict[int, str] = {}  # what the strategy took pages for
 
     def sow(self, seeds: Sequence[Url]) -> None:
         """Let the seeds wait, before everything else, in the order given."""
-        self._add(self._facts.sow(seeds), np.full(len(seeds), FIRST_OF_ALL, np.float32))
+        self.offer(self._facts.sow(seeds), np.full(len(seeds), FIRST_OF_ALL, np.float32))
 
-    def visit(self, answer: Fetch, trace: Trace) -> Visit | Miss:
-        """Take in an answer with a body: everything that follows from one page."""
-        page = self._read(answer)
-        if isinstance(page, Failure):
-            return self.miss(page, trace)
+    def visit(self, page: Page, answer: Fetch, trace: Trace) -> Visit:
+        """Take in a page: everything that follows from it."""
+        before = len(self._facts.addresses)
         judgement = self._critic.judge([page])[0]
         admission = self._scope.admit(page.links.targets, trace.depth + 1)
         self.rejected += admission.rejected
@@ -69,14 +89,18 @@ class Step:
         if self._learner:
             self._learner.observe(visit, evidence)
         scored = self._strategy.score(visit)
-        if scored.label is not None:
-            self.labels[trace.id] = scored.label
-        self._facts.found(trace.id, ids, scored, self._add(ids, scored.scores))
+        self._facts.found(trace.id, ids, scored, self.offer(ids, scored.scores))
+        self._keep(Taken(answer, trace, visit, before, ids, scored))
         return visit
 
-    def miss(self, failure: Failure, trace: Trace) -> Miss:
-        """Take in an answer that brought no page."""
-        miss = Miss(failure.url, trace, failure.reason, failure.detail)
+    def miss(self, failure: Failure, answer: Answer, trace: Trace) -> Miss:
+        """Take in that there is no page, and why: `failure` may be what became of another answer."""
+        miss = self.tell(Miss(failure.url, trace, failure.reason, failure.detail))
+        self._keep(Taken(answer, trace, miss, len(self._facts.addresses), _NO_IDS))
+        return miss
+
+    def tell(self, miss: Miss) -> Miss:
+        """Show a miss to a strategy that learns."""
         if self._learner:
             self._learner.observe(miss, self._facts.evidence())
         return miss
@@ -87,15 +111,23 @@ class Step:
         admission = self._scope.admit([answer.target], trace.depth)
         if not admission.rows:
             self.rejected += admission.rejected
-            return self.miss(Failure(answer.url, Reason.BAD_REDIRECT, f"{answer.target} is out of scope"), trace)
+            wrong = Failure(answer.url, Reason.BAD_REDIRECT, f"{answer.target} is out of scope")
+            return self.miss(wrong, answer, trace)
+        before = len(self._facts.addresses)
         target = self._facts.intern([answer.target])
+        onward = self.moved(answer, target, candidate, trace)
+        self._keep(Taken(answer, trace, onward if isinstance(onward, Miss) else None, before, target))
+        return onward
+
+    def moved(self, answer: Redirect, target: Ids, candidate: Candidate, trace: Trace) -> Url | Miss | None:
+        """What `redirect` gives, when the target is in scope and has an id."""
         self._facts.redirect(trace.id, int(target[0]))
         if self._facts.judged(int(target[0])):
-            return self.miss(Failure(answer.url, Reason.DUPLICATE, f"leads to {answer.target}"), trace)
+            return self.tell(Miss(answer.url, trace, Reason.DUPLICATE, f"leads to {answer.target}"))
         if self._facts.addresses.hosts[target[0]] == candidate.lane:
             self._frontier.drop(target)
             return answer.target
-        self._add(target, np.full(1, candidate.score, np.float32))
+        self.offer(target, np.full(1, candidate.score, np.float32))
         return None
 
     def sweep(self) -> None:
@@ -106,7 +138,7 @@ class Step:
             ids = self._frontier.waiting
             self._frontier.reorder(ids, self._seeds_first(ids, np.concatenate([np.empty(0, np.float32), *scores])))
 
-    def _add(self, ids: Ids, scores: Floats) -> Mask:
+    def offer(self, ids: Ids, scores: Floats) -> Mask:
         """Offer links to the frontier; a seed found on a page stays a seed."""
         hosts = self._facts.addresses.hosts[ids]
         sites = self._facts.addresses.sites[hosts]
@@ -114,3 +146,6 @@ class Step:
 
     def _seeds_first(self, ids: Ids, scores: Floats) -> Floats:
         return np.where(self._facts.is_seed(ids), np.float32(FIRST_OF_ALL), scores)
+
+
+_NO_IDS = np.empty(0, np.int32)
