@@ -1,0 +1,120 @@
+"""What can go wrong with a request, as values: a reason, a line for people, and when asking again may help."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import ssl
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import aiohttp
+import xxhash
+from aiohttp.http_exceptions import ContentLengthError, HttpProcessingError
+
+from forager.fetch.guard import ForbiddenError
+from forager.types import Failure, Reason, Url
+
+FIRST_WAIT = 10.0  # seconds
+LONGEST_WAIT = 3600.0
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_GONE_NAMES = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
+_NEVER = {501, 505}  # of 5xx: what the server cannot do now, it cannot do later
+
+
+class LostError(Exception):
+    """The connection ended before an answer; not an aiohttp error, because of those aiohttp repeats the request."""
+
+
+def backoff(url: Url, attempt: int, first: float = FIRST_WAIT, longest: float = LONGEST_WAIT) -> float:
+    """Seconds to wait after the given number of failed attempts (1 or more).
+
+    min(longest, first · 2^(attempt-1)) · s, with s in [0.75, 1.25) from a hash of URL and attempt: links that failed
+    together do not come back together, and the same crawl has the same times.
+    """
+    spread = 0.75 + xxhash.xxh64_intdigest(f"{attempt} {url}".encode()) / 2**65
+    return min(longest, first * 2.0 ** min(attempt - 1, 40)) * spread
+
+
+def retry_after(header: str, now: datetime, longest: float = LONGEST_WAIT) -> float | None:
+    """Seconds that a Retry-After asks for, as a number or an HTTP date, at most `longest`; None if it is neither."""
+    text = header.strip()
+    if text.isascii() and text.isdecimal():
+        return min(float(text), longest)
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return min(max(0.0, (date - now).total_seconds()), longest)
+
+
+def of_status(status: int, asked_wait: float | None) -> tuple[Reason, bool]:
+    """The reason a status from 400 on stands for, and whether asking again may help."""
+    if status in (404, 410):
+        return Reason.NOT_FOUND, False
+    if status == 429 or (status == 503 and asked_wait is not None):
+        return Reason.BUSY, True
+    if status == 408:
+        return Reason.TIMEOUT, True
+    if 500 <= status < 600:
+        return Reason.SERVER_ERROR, status not in _NEVER
+    return Reason.CLIENT_ERROR, False
+
+
+def of_error(url: Url, error: Exception) -> Failure:
+    """The failure an exception of the client stands for."""
+    reason, detail, again = _reading(error)
+    return Failure(url, reason, one_line(detail), backoff(url, 1) if again else None)
+
+
+def one_line(text: str) -> str:
+    """At most 300 characters, and without the caret that the parser of heads draws under a mistake."""
+    return " ".join(_CONTROL.sub(" ", text).split())[:300].removesuffix(" ^")
+
+
+def _reading(error: Exception) -> tuple[Reason, str, bool]:
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ForbiddenError):
+            return Reason.FORBIDDEN, cause.detail, False
+        if isinstance(cause, ssl.SSLError | ssl.CertificateError):
+            return Reason.TLS, _words(cause), False
+    if isinstance(error, asyncio.TimeoutError):
+        return Reason.TIMEOUT, str(error) or "no whole answer in the time allowed", True
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        gone = any(isinstance(cause, socket.gaierror) and cause.errno in _GONE_NAMES for cause in causes)
+        return Reason.DNS, _words(causes[1] if causes[1:] else error), not gone
+    if _broke_off(error, causes):
+        return Reason.UNREACHABLE, _words(causes[-1]), True
+    return Reason.PROTOCOL, _words(causes[-1] if isinstance(causes[-1], HttpProcessingError) else error), False
+
+
+def _broke_off(error: Exception, causes: list[BaseException]) -> bool:
+    """The connection failed or ended early, while what came was HTTP."""
+    if isinstance(error, LostError | aiohttp.ClientConnectionError | OSError):
+        return not any(isinstance(cause, HttpProcessingError) for cause in causes)
+    if isinstance(error, aiohttp.ClientPayloadError):
+        last = causes[-1]
+        return isinstance(last, ContentLengthError | OSError) or "Not enough data" in str(last)
+    return False
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what led to it; aiohttp keeps that of a connector in `os_error`."""
+    seen: BaseException | None = error
+    for _ in range(8):
+        if seen is None:
+            return
+        yield seen
+        seen = getattr(seen, "os_error", None) or seen.__cause__
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "the server closed the connection"
+    text = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
+    return str(text) if text else type(error).__name__

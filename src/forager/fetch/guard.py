@@ -1,0 +1,136 @@
+"""Which addresses may be connected to. A page can name any address, and a name can resolve to any: links must not reach
+into the network the crawler runs in.
+
+The rule: an address is refused if it, or an IPv4 address embedded in it, is of special use, unless a network named in
+`allow` contains it. The check is made with the address a socket is about to be connected to (`Guard.socket`), so that
+neither a literal, nor a name that resolves to another address the second time, goes round it.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Iterator, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any, TypeAlias
+
+from forager.errors import ForagerError
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Network: TypeAlias = IPv4Network | IPv6Network
+AddrInfo: TypeAlias = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[Any, ...]]
+
+# Spelled out, because `ipaddress.is_global` has changed its mind between patch releases of one Python.
+SPECIAL_V4 = {
+    IPv4Network("0.0.0.0/8"): "this network",
+    IPv4Network("10.0.0.0/8"): "private",
+    IPv4Network("100.64.0.0/10"): "shared by a carrier",
+    IPv4Network("127.0.0.0/8"): "loopback",
+    IPv4Network("168.63.129.16/32"): "a cloud's metadata service",
+    IPv4Network("169.254.0.0/16"): "link-local, where clouds have their metadata service",
+    IPv4Network("172.16.0.0/12"): "private",
+    IPv4Network("192.0.0.0/24"): "for protocols",
+    IPv4Network("192.0.2.0/24"): "for documentation",
+    IPv4Network("192.88.99.0/24"): "a 6to4 relay",
+    IPv4Network("192.168.0.0/16"): "private",
+    IPv4Network("198.18.0.0/15"): "for benchmarks",
+    IPv4Network("198.51.100.0/24"): "for documentation",
+    IPv4Network("203.0.113.0/24"): "for documentation",
+    IPv4Network("224.0.0.0/4"): "multicast",
+    IPv4Network("240.0.0.0/4"): "reserved",
+}
+GLOBAL_V6 = IPv6Network("2000::/3")  # all that has been given out; what is outside is special by its place
+SPECIAL_V6 = {
+    IPv6Network("::1/128"): "loopback",
+    IPv6Network("::/128"): "unspecified",
+    IPv6Network("::ffff:0:0/96"): "IPv4 in IPv6",
+    IPv6Network("::/96"): "IPv4 in IPv6",
+    IPv6Network("64:ff9b::/96"): "IPv4 through NAT64",
+    IPv6Network("64:ff9b:1::/48"): "IPv4 through NAT64",
+    IPv6Network("2001::/23"): "for protocols",
+    IPv6Network("2001:db8::/32"): "for documentation",
+    IPv6Network("2002::/16"): "6to4",
+    IPv6Network("3fff::/20"): "for documentation",
+    IPv6Network("fc00::/7"): "private",
+    IPv6Network("fe80::/10"): "link-local",
+    IPv6Network("ff00::/8"): "multicast",
+}
+IN_THE_END = (IPv6Network("::ffff:0:0/96"), IPv6Network("::/96"), IPv6Network("64:ff9b::/96"))
+METADATA_NAMES = frozenset(
+    (
+        *("metadata", "metadata.google.internal", "metadata.goog", "metadata.azure.internal", "instance-data"),
+        *("instance-data.ec2.internal", "metadata.tencentyun.com", "metadata.platformequinix.com"),
+    )
+)
+
+
+class ForbiddenError(OSError):
+    """An address that is refused; an OSError, because that is what a connector expects of a socket."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(errno.EACCES, detail)
+        self.detail = detail
+
+
+class Guard:
+    """Refuses what `allow`, a list of networks like "127.0.0.0/8", does not name."""
+
+    def __init__(self, allow: Sequence[str] = ()) -> None:
+        self._allowed = tuple(_network(text) for text in allow)
+
+    def refusal(self, address: str) -> str:
+        """Why an address may not be connected to, with the cure; "" if it may."""
+        try:
+            found = ip_address(address.partition("%")[0])
+        except ValueError:
+            return f"{address!r} is no IP address"
+        for each in (found, *_embedded(found)):
+            use = special_use(each)
+            if use and not any(each in network for network in self._allowed):
+                inside = f", which holds {each}" if each != found else ""
+                return f'{found}{inside} is {use}; to crawl it add "{_name(each)}" to the allowed networks'
+        return ""
+
+    def refuse_name(self, host: str) -> None:
+        """Names of metadata services are refused before they are looked up."""
+        if host.lower().rstrip(".") in METADATA_NAMES:
+            raise ForbiddenError(f"{host} is a cloud's metadata service; to crawl it map the name to an address")
+
+    def socket(self, info: AddrInfo) -> socket.socket:
+        """Socket factory of a connector: the last place before a connection, and given the address it goes to."""
+        family, kind, protocol, _, address = info
+        refusal = self.refusal(str(address[0]))
+        if refusal:
+            raise ForbiddenError(refusal)
+        return socket.socket(family, kind, protocol)
+
+
+def special_use(address: Address) -> str:
+    """What an address is reserved for; "" if it is of the public network."""
+    if isinstance(address, IPv4Address):
+        return next((use for network, use in SPECIAL_V4.items() if address in network), "")
+    use = next((use for network, use in SPECIAL_V6.items() if address in network), "")
+    return use or ("" if address in GLOBAL_V6 else "reserved")
+
+
+def _embedded(address: Address) -> Iterator[IPv4Address]:
+    """IPv4 addresses that packets to this IPv6 address may end up at."""
+    if isinstance(address, IPv4Address):
+        return
+    if any(address in network for network in IN_THE_END) and int(address) > 1:
+        yield IPv4Address(int(address) & 0xFFFFFFFF)
+    if address.sixtofour:
+        yield address.sixtofour
+    if address.teredo:
+        yield from address.teredo
+
+
+def _network(text: str) -> Network:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        raise ForagerError(f'allowed network {text!r} is none; write it like "127.0.0.0/8" or "fd00::/8"') from None
+
+
+def _name(address: Address) -> str:
+    return f"{address}/{address.max_prefixlen}"

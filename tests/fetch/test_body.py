@@ -1,0 +1,171 @@
+"""Decoding never goes further than the limit, whatever is unfolded from how little."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forager.fetch.body import ACCEPT_ENCODING, BadCodingError, TooLargeError, read_body
+from forager.types import Reason
+from tests.fetch.wire import ask, failed, fetched, raw
+
+brotli = pytest.importorskip("brotli")
+
+TEXT = b"".join(b"<p>%d words of some page " % n for n in range(20_000))
+
+
+class Chunks:
+    """A source of given chunks; counts those taken."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks, self.taken = iter(chunks), 0
+
+    async def readany(self) -> bytes:
+        self.taken += 1
+        return next(self._chunks, b"")
+
+
+def read(packed: bytes, encoding: str, largest: int = 10_000_000, size: int = 4096, *, cut: bool = False) -> bytes:
+    chunks = [packed[at : at + size] for at in range(0, len(packed), size)]
+    return asyncio.run(read_body(Chunks(chunks), encoding, largest, cut=cut))
+
+
+def raw_deflate(body: bytes) -> bytes:
+    stream = zlib.compressobj(wbits=-15)
+    return stream.compress(body) + stream.flush()
+
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "x-gzip": gzip.compress,
+    "GZIP ": gzip.compress,
+    "deflate": zlib.compress,
+    "deflate, ": raw_deflate,
+    "br": lambda body: bytes(brotli.compress(body, quality=1)),
+    "identity": bytes,
+    "utf-8": bytes,
+    "": bytes,
+    "gzip, br": lambda body: bytes(brotli.compress(gzip.compress(body), quality=1)),
+    "deflate,gzip,gzip": lambda body: gzip.compress(gzip.compress(zlib.compress(body))),
+}
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096, 10_000_000])
+@pytest.mark.parametrize("encoding", PACK)
+def test_every_coding_in_chunks_of_every_size(encoding: str, size: int) -> None:
+    body = TEXT if size > 7 else TEXT[:5000]
+    assert read(PACK[encoding](body), encoding, size=size) == body
+
+
+@given(st.binary(max_size=300_000), st.sampled_from(sorted(PACK)), st.integers(1, 100_000))
+def test_any_bytes_come_back(body: bytes, encoding: str, size: int) -> None:
+    assert read(PACK[encoding](body), encoding, size=size) == body
+
+
+def test_brotli_is_offered_because_it_is_there() -> None:
+    assert ACCEPT_ENCODING == "gzip, deflate, br"
+
+
+@pytest.mark.parametrize("size", [1, 4096])
+def test_members_of_gzip_follow_each_other_and_garbage_after_them_is_ignored(size: int) -> None:
+    assert read(gzip.compress(b"one ") + gzip.compress(b"two") + b"garbage", "gzip", size=size) == b"one two"
+
+
+def test_a_stream_that_breaks_off_gives_what_it_has() -> None:
+    packed = gzip.compress(TEXT)
+    start = read(packed[: len(packed) // 2], "gzip")
+    assert TEXT.startswith(start)
+    assert len(start) > len(TEXT) // 3
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "gzip, deflate"])
+def test_what_is_not_compressed_as_said(encoding: str) -> None:
+    with pytest.raises(BadCodingError):
+        read(b"<p>nothing of the kind, not at all", encoding)
+
+
+@pytest.mark.parametrize("encoding", sorted(PACK))
+def test_the_limit_to_the_byte(encoding: str) -> None:
+    packed = PACK[encoding](b"x" * 200_000)
+    assert len(read(packed, encoding, 200_000)) == 200_000
+    with pytest.raises(TooLargeError):
+        read(packed, encoding, 199_999)
+    assert read(packed, encoding, 199_999, cut=True) == b"x" * 199_999
+
+
+# ---- bombs ----------------------------------------------------------------------------------------------------------
+
+
+def zeros(gigabytes: int) -> bytes:
+    """A raw deflate stream of that many: after a full flush the same bytes mean the same again."""
+    stream = zlib.compressobj(9, wbits=-15)
+    megabyte = stream.compress(bytes(1_000_000)) + stream.flush(zlib.Z_FULL_FLUSH)
+    return megabyte * (1000 * gigabytes)
+
+
+GZIP_HEAD = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
+BOMBS: dict[str, Callable[[], bytes]] = {
+    "deflate": lambda: zeros(2),
+    "gzip": lambda: GZIP_HEAD + zeros(2),
+    "br": lambda: bytes(brotli.compress(bytes(50_000_000), quality=1)),
+    "gzip, gzip": lambda: gzip.compress(GZIP_HEAD + zeros(2)),
+    "deflate, br": lambda: bytes(brotli.compress(zeros(1), quality=5)),
+    "br, gzip": lambda: gzip.compress(bytes(brotli.compress(bytes(50_000_000), quality=1))),
+}
+
+
+@pytest.mark.parametrize("encoding", BOMBS)
+def test_a_bomb_is_not_unfolded(encoding: str) -> None:
+    bomb, largest = BOMBS[encoding](), 3_000_000
+    tracemalloc.start()
+    started = time.perf_counter()
+    with pytest.raises(TooLargeError):
+        read(bomb, encoding, largest, size=65_536)
+    seconds, (_, peak) = time.perf_counter() - started, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * largest + len(bomb) * 1.1
+    assert seconds < 1
+
+
+def test_what_follows_the_end_of_a_stream_is_counted() -> None:
+    source = Chunks(gzip.compress(b"<p>") if not at else bytes(65_536) for at in range(10**9))
+    with pytest.raises(TooLargeError):
+        asyncio.run(read_body(source, "gzip", 1_000_000))
+    assert source.taken < 30
+
+
+def test_a_layer_counts_what_the_next_one_swallows() -> None:
+    """In one gzip stream another that ends at once, and then zeros that come out nowhere."""
+    stream = zlib.compressobj(9, wbits=-15)
+    start = GZIP_HEAD + stream.compress(gzip.compress(b"<p>")) + stream.flush(zlib.Z_FULL_FLUSH)
+    source = Chunks(start if not at else zeros(1)[:1000] for at in range(10**9))
+    with pytest.raises(TooLargeError):
+        asyncio.run(read_body(source, "gzip, gzip", 1_000_000))
+    assert source.taken < 10
+
+
+def test_members_without_number_are_not_all_opened() -> None:
+    started = time.perf_counter()
+    assert read(gzip.compress(b"") * 400_000, "gzip", size=65_536) == b""
+    assert time.perf_counter() - started < 0.5
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
+def test_a_bomb_over_the_wire(encoding: str) -> None:
+    head = f"HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Encoding: {encoding}"
+    failure = failed(ask(raw(head, BOMBS[encoding]()[:900_000])), Reason.TOO_LARGE)
+    assert failure.status == 200
+
+
+def test_a_compressed_page_over_the_wire() -> None:
+    for encoding in ("gzip", "deflate", "br"):
+        head = f"HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Encoding: {encoding}"
+        assert fetched(ask(raw(head, PACK[encoding](TEXT)))).body == TEXT
