@@ -1,0 +1,29 @@
+"""Storing only stores: a crawl's records go to disk in groups, and come back in order.
+
+`Store` writes and is one a project; `Catalogue`, `SearchIndex` and `export` read, also beside a running crawl.
+"""
+
+from forager.store.catalogue import Catalogue, Entry, Status, Way
+from forager.store.commit import Store
+from forager.store.export import FORMATS, export
+from forager.store.records import NewUrl, Outcome, Record, Session, Stored, StoreFull, UrlColumns
+from forager.store.search import Hit, SearchIndex
+
+__all__ = [
+    "FORMATS",
+    "Catalogue",
+    "Entry",
+    "Hit",
+    "NewUrl",
+    "Outcome",
+    "Record",
+    "SearchIndex",
+    "Session",
+    "Status",
+    "Store",
+    "StoreFull",
+    "Stored",
+    "UrlColumns",
+    "Way",
+    "export",
+]

@@ -1,0 +1,233 @@
+"""What a project holds, for people and programs that ask: read-only, also beside a crawl that is running."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
+
+from forager.errors import ForagerError, unknown
+from forager.store import warc
+from forager.store.lock import Holder, holder
+from forager.store.reading import (
+    TEXTS,
+    Stretch,
+    answer_at,
+    floats,
+    inflate,
+    members_at,
+    number,
+    read_sessions,
+    read_stretch,
+)
+from forager.store.records import Session, moment
+from forager.store.schema import open_to_read
+from forager.types import Fetch, Floats
+
+Order: TypeAlias = Literal["oldest", "newest", "relevance", "score", "url"]
+_ORDERS = {
+    "oldest": "v.seq",
+    "newest": "v.seq DESC",
+    "relevance": "v.relevance DESC, v.seq",
+    "score": "v.score DESC, v.seq",
+    "url": "u.text",
+}
+_ENTRY = (
+    "v.seq, v.answered, u.text, v.outcome, v.reason, v.detail, v.status, p.text, v.depth, v.score, v.relevance, v.raw,"
+    " v.topics, v.critic, v.label, v.asked_at, v.seconds, v.title, v.text_at, v.text_length, v.warc, v.warc_at,"
+    " v.warc_length, v.digest"
+)
+_FROM = "FROM visit v JOIN url u ON u.id = v.answered LEFT JOIN url p ON p.id = v.parent"
+# A page asked for again later counts as it was last seen.
+_LATEST_PAGES = (
+    "v.outcome = 'page' AND NOT EXISTS"
+    " (SELECT 1 FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page' AND w.seq > v.seq)"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One answer, in the catalogue's words."""
+
+    seq: int
+    id: int
+    url: str
+    outcome: str
+    reason: str
+    detail: str
+    status: int
+    parent: str | None  # URL of the page whose link was followed; None for a seed
+    depth: int
+    score: float
+    relevance: float  # nan: not judged
+    raw: float
+    topics: Floats | None
+    critic: str
+    label: str
+    asked_at: datetime
+    seconds: float
+    title: str
+    text: Stretch
+    warc: int | None  # number of the archive's file; None: nothing was kept
+    members: Stretch | None
+    digest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One URL on the way from a seed, with the score that its link had when it was taken."""
+
+    url: str
+    outcome: str  # "waiting" if it was not asked for yet
+    reason: str
+    depth: int
+    score: float
+    relevance: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    outcomes: Mapping[str, int]
+    reasons: Mapping[str, int]  # of what was no page
+    urls: int  # known
+    hosts: int
+    relevance: float  # mean over the pages; nan: none judged
+    bytes: Mapping[str, int]  # by file
+    sessions: tuple[Session, ...]
+    running: Holder | None
+
+    @property
+    def pages(self) -> int:
+        return self.outcomes.get("page", 0)
+
+
+class Catalogue:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._db = open_to_read(folder)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def project(self) -> str:
+        """An id that no other project has."""
+        return str(self._db.execute("SELECT id FROM project").fetchone()[0])
+
+    @property
+    def last_seq(self) -> int:
+        return int(self._db.execute("SELECT coalesce(max(seq), -1) FROM visit").fetchone()[0])
+
+    def pages(
+        self,
+        *,
+        limit: int | None = None,
+        order: str = "oldest",
+        min_relevance: float | None = None,
+        after: int = -1,
+    ) -> Iterator[Entry]:
+        """The pages of the collection, each as last seen, in a stream. `after`: only those with a larger seq."""
+        if order not in _ORDERS:
+            raise unknown("order", order, _ORDERS)
+        least = float("-inf") if min_relevance is None else min_relevance
+        judged = "" if min_relevance is None else "AND v.relevance >= :least"
+        sql = f"SELECT {_ENTRY} {_FROM} WHERE {_LATEST_PAGES} {judged} AND v.seq > :after ORDER BY {_ORDERS[order]}"
+        rows = self._db.execute(
+            f"{sql} LIMIT :limit", {"least": least, "after": after, "limit": -1 if limit is None else limit}
+        )
+        return map(_entry, rows)
+
+    def find(self, url: str) -> list[Entry]:
+        """All answers to a URL, oldest first, also those it gave by leading elsewhere."""
+        id = self._id(url)
+        rows = self._db.execute(
+            f"SELECT {_ENTRY} {_FROM} WHERE v.seq IN (SELECT seq FROM visit WHERE asked = ?1"
+            " UNION SELECT seq FROM visit WHERE answered = ?1) ORDER BY v.seq",
+            (id,),
+        )
+        return [_entry(row) for row in rows]
+
+    def why(self, url: str) -> list[Way]:
+        """The way by which the crawl came to a URL, from the seed on, with the scores on it."""
+        id: int | None = self._id(url)
+        way: list[Way] = []
+        seen: set[int] = set()
+        while id is not None and id not in seen:
+            seen.add(id)
+            step, id = self._step(id)
+            way.append(step)
+        return way[::-1]
+
+    def _step(self, id: int) -> tuple[Way, int | None]:
+        """A URL of the way, and the id of the page before it. It was taken from its parent's page; one that waits was
+        found by the record that gave it its id."""
+        row = self._db.execute(
+            "SELECT u.text, v.outcome, v.reason, v.depth, v.score, v.relevance, v.title, v.parent"
+            " FROM visit v JOIN url u ON u.id = ?1 WHERE v.seq IN (SELECT seq FROM visit WHERE answered = ?1"
+            " UNION SELECT seq FROM visit WHERE asked = ?1) ORDER BY v.outcome = 'page' DESC, v.seq DESC LIMIT 1",
+            (id,),
+        ).fetchone()
+        if row is not None:
+            step = Way(*row[:4], number(row[4]), number(row[5]), row[6])  # type: ignore[call-arg]
+            return step, None if row[7] < 0 else row[7]
+        text, score = self._db.execute("SELECT text, score FROM url WHERE id = ?", (id,)).fetchone()
+        found = self._db.execute(
+            "SELECT answered, depth FROM visit WHERE new_from <= ?1 AND new_to > ?1 LIMIT 1", (id,)
+        ).fetchone()
+        depth = 0 if found is None else found[1] + 1
+        return Way(text, "waiting", "", depth, number(score), number(None), ""), None if found is None else found[0]
+
+    def _id(self, url: str) -> int:
+        """By reading through all URLs: 0.1 s for a million."""
+        row = self._db.execute("SELECT id FROM url WHERE text = ?", (url,)).fetchone()
+        if row is None:
+            raise ForagerError(f"{url} was not found by this crawl: compare the spelling with forager pages")
+        return int(row[0])
+
+    def status(self) -> Status:
+        one = self._db.execute
+        relevance = one("SELECT avg(relevance) FROM visit WHERE outcome = 'page'").fetchone()[0]
+        return Status(
+            outcomes=dict(one("SELECT outcome, count(*) FROM visit GROUP BY outcome ORDER BY 2 DESC")),
+            reasons=dict(one("SELECT reason, count(*) FROM visit WHERE reason <> '' GROUP BY reason ORDER BY 2 DESC")),
+            urls=one("SELECT coalesce(max(id), -1) + 1 FROM url").fetchone()[0],
+            hosts=one("SELECT count(*) FROM host").fetchone()[0],
+            relevance=number(relevance),
+            bytes=dict(one("SELECT name, length FROM file ORDER BY name")),
+            sessions=tuple(read_sessions(self._db)),
+            running=holder(self.folder),
+        )
+
+    # ---- what lies in the flat files
+
+    def text(self, entry: Entry) -> str:
+        """The visible text of a page."""
+        return inflate(read_stretch(self.folder / TEXTS, entry.text)) if entry.text.length else ""
+
+    def answer(self, seq: int) -> Fetch | None:
+        """The answer as it came; None if it had no body."""
+        return answer_at(self._db, self.folder, seq)
+
+    def reasons(self, seq: int) -> dict[str, Any]:
+        """What the archive says of why this was fetched and how it was judged."""
+        members = members_at(self._db, self.folder, seq)
+        return {} if members is None else warc.reasons(members)
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    (seq, id, url, outcome, reason, detail, status, parent, depth, score, relevance, raw, topics) = row[:13]
+    critic, label, asked_at, seconds, title, text_at, text_length, file, at, length, digest = row[13:]
+    return Entry(
+        *(seq, id, url, outcome, reason, detail, status, parent, depth, number(score), number(relevance), number(raw)),
+        *(floats(topics), critic, label, moment(asked_at), seconds, title, Stretch(text_at, text_length)),
+        *(file, None if file is None else Stretch(at, length), digest),
+    )

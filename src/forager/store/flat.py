@@ -1,0 +1,66 @@
+"""Append-only files that a transaction elsewhere makes valid up to a length."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from forager.errors import ForagerError
+
+
+class FlatFile:
+    """Pieces are queued, written, and then either accepted or cut off again.
+
+    Invariant: bytes before `committed` never change; bytes behind it count for nobody, and the next write or opening
+    puts others in their place. A piece's place is known when it is queued, because only `write` moves bytes, and in
+    order.
+    """
+
+    def __init__(self, path: Path, committed: int) -> None:
+        self.path, self.committed = path, committed
+        self._queue: list[bytes] = []
+        self._end = committed
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        found = os.fstat(self._file).st_size
+        if found < committed:
+            os.close(self._file)
+            raise ForagerError(f"{path} has {found} of the {committed} bytes it should: restore it from a copy")
+        if found > committed:
+            os.ftruncate(self._file, committed)
+
+    @property
+    def end(self) -> int:
+        """The length with all that is queued."""
+        return self._end
+
+    def queue(self, piece: bytes) -> int:
+        """Returns where the piece will lie."""
+        at = self._end
+        self._queue.append(piece)
+        self._end += len(piece)
+        return at
+
+    def write(self, *, sync: bool) -> None:
+        """Hand what is queued to the operating system, with `sync` to the disk."""
+        if self._queue:
+            rest = memoryview(b"".join(self._queue))
+            at = self.committed
+            while rest:
+                written = os.pwrite(self._file, rest, at)
+                rest, at = rest[written:], at + written
+            if sync:
+                os.fsync(self._file)
+
+    def accept(self) -> None:
+        self._queue.clear()
+        self.committed = self._end
+
+    def cut(self) -> None:
+        """Take back what `write` wrote; it remains queued."""
+        os.ftruncate(self._file, self.committed)
+
+    def read(self, at: int, length: int) -> bytes:
+        return os.pread(self._file, length, at)
+
+    def close(self) -> None:
+        os.close(self._file)

@@ -1,0 +1,133 @@
+"""How stored rows become values again, in streams."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from isal import isal_zlib
+
+from forager.errors import ForagerError
+from forager.store import warc
+from forager.store.records import Session, Stored, UrlColumns, moment
+from forager.types import Fetch, Floats
+
+LINKS, TEXTS = "links.bin", "texts.bin"
+VISIT_COLUMNS = (
+    "seq, session, asked, answered, outcome, reason, detail, status, parent, depth, score,"
+    " relevance, raw, topics, critic, label, asked_at, seconds, title,"
+    " new_from, new_to, links_at, links_length, text_at, text_length, warc, warc_at, warc_length, digest"
+)
+_STORED_COLUMNS = (
+    "seq, asked, answered, outcome, reason, detail, status, parent, depth, score, relevance, raw, topics, critic,"
+    " label, asked_at, seconds, title, session, new_from, new_to, links_at, links_length"
+)
+NAN = float("nan")
+
+ReadAt: TypeAlias = Callable[[int, int], bytes]
+
+
+class Stretch(NamedTuple):
+    """A place in a flat file."""
+
+    at: int
+    length: int
+
+
+def read_records(db: sqlite3.Connection, links: ReadAt, after: int) -> Iterator[Stored]:
+    """In order of seq, from the one after `after`, up to the last one there was when the reading began."""
+    last = db.execute("SELECT coalesce(max(seq), -1) FROM visit").fetchone()[0]
+    redirects = _Redirects(db, after, last)
+    rows = db.execute(f"SELECT {_STORED_COLUMNS} FROM visit WHERE seq > ? AND seq <= ? ORDER BY seq", (after, last))
+    for row in rows:
+        (seq, asked, answered, outcome, reason, detail, status, parent, depth, score, relevance, raw, topics) = row[:13]
+        critic, label, asked_at, seconds, title, session, new_from, new_to, links_at, links_length = row[13:]
+        yield Stored(
+            *(seq, asked, answered, outcome, reason, detail, status, parent, depth),
+            *(number(score), number(relevance), number(raw), floats(topics), critic, label, moment(asked_at)),
+            *(seconds, title, session, range(new_from, new_to), links(links_at, links_length), redirects.of(seq)),
+        )
+
+
+class _Redirects:
+    """Redirects by record, read along with the records: `of` must be called with growing numbers."""
+
+    def __init__(self, db: sqlite3.Connection, after: int, last: int) -> None:
+        sql = "SELECT seq, source, target FROM redirect WHERE seq > ? AND seq <= ? ORDER BY seq, rowid"
+        self._groups = groupby(db.execute(sql, (after, last)), key=itemgetter(0))
+        self._advance()
+
+    def _advance(self) -> None:
+        seq, rows = next(self._groups, (-1, ()))
+        self._seq, self._pairs = seq, tuple((row[1], row[2]) for row in rows)
+
+    def of(self, seq: int) -> tuple[tuple[int, int], ...]:
+        if seq != self._seq:
+            return ()
+        found = self._pairs
+        self._advance()
+        return found
+
+
+def read_urls(db: sqlite3.Connection, chunk: int) -> Iterator[UrlColumns]:
+    rows = db.execute("SELECT text, host, score FROM url ORDER BY id")
+    first = 0
+    while part := rows.fetchmany(chunk):
+        texts, hosts, scores = zip(*part, strict=True)
+        yield UrlColumns(first, list(texts), np.array(hosts, np.int32), np.array(scores, np.float32))
+        first += len(part)
+
+
+def read_hosts(db: sqlite3.Connection) -> list[str]:
+    return [row[0] for row in db.execute("SELECT name FROM host ORDER BY id")]
+
+
+def answer_at(db: sqlite3.Connection, folder: Path, seq: int) -> Fetch | None:
+    members = members_at(db, folder, seq)
+    return None if members is None else warc.unpack(members)
+
+
+def members_at(db: sqlite3.Connection, folder: Path, seq: int) -> bytes | None:
+    """The bytes of a record's stretch of the archive; None if nothing of it was kept."""
+    row = db.execute("SELECT warc, warc_at, warc_length FROM visit WHERE seq = ?", (seq,)).fetchone()
+    if row is None:
+        raise ForagerError(f"there is no record {seq} in {folder}")
+    return None if row[0] is None else read_stretch(folder / warc.name(row[0]), Stretch(row[1], row[2]))
+
+
+def read_stretch(path: Path, stretch: Stretch) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(stretch.at)
+            found = file.read(stretch.length)
+    except OSError as error:
+        raise ForagerError(f"{path} cannot be read: {error.strerror}; restore it from a copy") from error
+    if len(found) < stretch.length:
+        raise ForagerError(f"{path} ends before byte {stretch.at + stretch.length}: restore it from a copy")
+    return found
+
+
+def inflate(text: bytes) -> str:
+    return isal_zlib.decompress(text).decode() if text else ""
+
+
+def number(value: float | None) -> float:
+    """SQLite has no nan: it keeps it as null."""
+    return NAN if value is None else value
+
+
+def floats(value: bytes | None) -> Floats | None:
+    return None if value is None else np.frombuffer(value, "<f4").astype(np.float32)
+
+
+def read_sessions(db: sqlite3.Connection) -> list[Session]:
+    rows = db.execute("SELECT id, config, version, began, ended, reason FROM session ORDER BY id")
+    return [
+        Session(id, config, version, moment(began), moment(ended) if ended else None, reason)
+        for id, config, version, began, ended, reason in rows
+    ]

@@ -1,0 +1,115 @@
+"""The tables of a project, and how older projects are brought up to date.
+
+`PRAGMA user_version` counts the steps a file has been through; a new project goes through all of them, so that new and
+migrated ones are the same by construction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+from forager.errors import ForagerError
+
+DATABASE = "crawl.sqlite"
+
+
+def _first(db: sqlite3.Connection) -> None:
+    for statement in (
+        "CREATE TABLE project(id TEXT NOT NULL)",
+        "CREATE TABLE file(name TEXT PRIMARY KEY, length INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE session(id INTEGER PRIMARY KEY, config TEXT NOT NULL, version TEXT NOT NULL,"
+        " began TEXT NOT NULL, ended TEXT, reason TEXT NOT NULL DEFAULT '')",
+        "CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL)",
+        # No index over the texts: it would cost three times as much as the table, and only people ask by text.
+        "CREATE TABLE url(id INTEGER PRIMARY KEY, host INTEGER NOT NULL, text TEXT NOT NULL, score REAL)",
+        "CREATE TABLE visit(seq INTEGER PRIMARY KEY, session INTEGER NOT NULL,"
+        " asked INTEGER NOT NULL, answered INTEGER NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL,"
+        " detail TEXT NOT NULL, status INTEGER NOT NULL, parent INTEGER NOT NULL, depth INTEGER NOT NULL, score REAL,"
+        " relevance REAL, raw REAL, topics BLOB, critic TEXT NOT NULL, label TEXT NOT NULL,"
+        " asked_at TEXT NOT NULL, seconds REAL NOT NULL, title TEXT NOT NULL,"
+        " new_from INTEGER NOT NULL, new_to INTEGER NOT NULL,"  # ids of the URLs first found here
+        " links_at INTEGER NOT NULL, links_length INTEGER NOT NULL,"
+        " warc INTEGER, warc_at INTEGER, warc_length INTEGER, digest TEXT)",  # null: no answer to keep
+        "CREATE INDEX visit_asked ON visit(asked)",
+        "CREATE INDEX visit_answered ON visit(answered)",
+    ):
+        db.execute(statement)
+    db.execute("INSERT INTO project VALUES (?)", (str(uuid4()),))
+
+
+def _texts_and_redirects(db: sqlite3.Connection) -> None:
+    """The visible text gets a file of its own, and a table says which URL led to which."""
+    db.execute("ALTER TABLE visit ADD COLUMN text_at INTEGER NOT NULL DEFAULT 0")
+    db.execute("ALTER TABLE visit ADD COLUMN text_length INTEGER NOT NULL DEFAULT 0")
+    db.execute("CREATE TABLE redirect(seq INTEGER NOT NULL, source INTEGER NOT NULL, target INTEGER NOT NULL)")
+    db.execute("CREATE INDEX redirect_seq ON redirect(seq)")
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (_first, _texts_and_redirects)
+VERSION = len(STEPS)
+
+
+def open_database(folder: Path, *, synchronous: str) -> sqlite3.Connection:
+    """The project's file, made or brought up to date."""
+    path = folder / DATABASE
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute(f"PRAGMA synchronous = {synchronous}")
+        db.execute("PRAGMA secure_delete = OFF")  # nothing is ever deleted
+        db.execute("PRAGMA cache_size = -16000")
+        migrate(db, path)
+    except sqlite3.DatabaseError as error:
+        db.close()
+        raise ForagerError(f"{path} cannot be opened: {error}; restore it from a copy") from error
+    except ForagerError:
+        db.close()
+        raise
+    return db
+
+
+def migrate(db: sqlite3.Connection, path: Path) -> None:
+    """Go through the steps that this file has not been through; all of them or none."""
+    found = version(db)
+    if found > VERSION:
+        raise newer(path, found)
+    if found == VERSION:
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for step in STEPS[found:]:
+            step(db)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+
+
+def open_to_read(folder: Path) -> sqlite3.Connection:
+    """A connection that cannot write, beside a crawl that may be running."""
+    path = folder / DATABASE
+    if not path.is_file():
+        raise ForagerError(f"{folder} holds no crawl yet: start one there with forager crawl")
+    db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
+    try:
+        found = version(db)
+    except sqlite3.DatabaseError as error:
+        db.close()
+        raise ForagerError(f"{path} cannot be read: {error}; restore it from a copy") from error
+    if found != VERSION:
+        db.close()
+        told = f"{path} has version {found}, this program reads {VERSION}: resume its crawl once to bring it up to date"
+        raise newer(path, found) if found > VERSION else ForagerError(told)
+    return db
+
+
+def version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def newer(path: Path, found: int) -> ForagerError:
+    return ForagerError(f"{path} was made by a newer forager (version {found}, this one reads {VERSION}): update it")
