@@ -15,6 +15,8 @@ FLOORS = (
     {"critics", "strategies", "frontier", "fetch", "store"},
     {"step"},
     {"crawl"},
+    {"journal"},
+    {"project"},
     {"lab"},
     {"cli"},
     {"__main__"},

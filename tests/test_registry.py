@@ -31,7 +31,9 @@ def test_a_plugged_in_strategy_is_found() -> None:
     known = Known(np.empty(0, np.float32), np.empty(0, np.int32), np.empty(0, np.int32))
     no_links = Inlinks(np.empty(0, np.int32), np.empty(0, np.float32), np.empty((0, 0), np.float32), Ragged.of([]))
     judged = Judgement(1, 1, np.array([1, 0], np.float32), "x")
-    assert strategy.score(Visit(here, here.links, judged, Trace(0, 7, 0, 0.0, no_links), known)).scores.tolist() == []
+    assert (
+        strategy.score(Visit(here, here.links, judged, Trace(0, 0, 7, 0, 0.0, no_links), known)).scores.tolist() == []
+    )
 
 
 @pytest.mark.usefixtures("plugin")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -24,6 +24,10 @@ class Named(Table, frozen=True):
     options: dict[str, Any] = {}
 
 
+class CriticConfig(Named, frozen=True):
+    model: str | None = None  # the file of a trained one
+
+
 class ScopeConfig(Table, frozen=True):
     within: Within = "anywhere"  # the hosts of the seeds, their sites, or only the seeds themselves
     include: tuple[str, ...] = ()  # regular expressions, searched in the whole URL
@@ -37,7 +41,7 @@ class FrontierConfig(Table, frozen=True):
     pages_per_host: int | None = None
     pages_per_site: int | None = None
     retries: int = 2  # of a request that failed for the moment
-    in_flight: int = 1  # requests at once, each to another host
+    in_flight: int | None = None  # requests at once, each to another host; None: 64, on a recorded web 1
 
 
 class StopConfig(Table, frozen=True):
@@ -52,19 +56,34 @@ class UrlsConfig(Table, frozen=True):
 
 
 class FetchConfig(Table, frozen=True):
-    replay: str | None = None  # the folder of a recorded web
+    replay: str | None = None  # the folder of a recorded web, instead of the network
+    contact: str = ""  # a mail address or page where whoever crawls can be reached
+    robots: bool = True
+    longest_delay: float = 60.0  # seconds; the most that a crawl-delay in robots.txt is believed
+    connect: float = 15.0  # seconds
+    read: float = 20.0  # seconds of silence
+    total: float = 60.0  # seconds
+    largest: int = 10_000_000  # bytes of a body, decompressed
+    allow: tuple[str, ...] = ()  # networks that are refused otherwise: private, loopback, link-local …
+    resolve: dict[str, str] = {}  # names to addresses: "*.web.test" = "127.0.0.1:8000"
+
+
+class StoreConfig(Table, frozen=True):
+    durable: Literal["process", "power"] = "process"  # what a commit survives: SIGKILL, or a power cut as well
+    warc_size: int = 1_000_000_000  # bytes after which a new WARC file is begun
 
 
 class CrawlConfig(Table, frozen=True):
     seeds: tuple[str, ...] = ()
     seed: int = 0  # of all chance
-    critic: Named | None = None
+    critic: CriticConfig | None = None
     strategy: Named = Named(name="best-first")
     scope: ScopeConfig = ScopeConfig()
     frontier: FrontierConfig = FrontierConfig()
     stop: StopConfig = StopConfig()
     urls: UrlsConfig = UrlsConfig()
     fetch: FetchConfig = FetchConfig()
+    store: StoreConfig = StoreConfig()
 
 
 def read_config(path: Path) -> CrawlConfig:
@@ -81,6 +100,9 @@ def read_config(path: Path) -> CrawlConfig:
     if config.fetch.replay is not None:
         fetch = msgspec.structs.replace(config.fetch, replay=str(path.parent / config.fetch.replay))
         config = msgspec.structs.replace(config, fetch=fetch)
+    if config.critic is not None and config.critic.model is not None:
+        critic = msgspec.structs.replace(config.critic, model=str(path.parent / config.critic.model))
+        config = msgspec.structs.replace(config, critic=critic)
     return config
 
 

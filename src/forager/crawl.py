@@ -19,9 +19,11 @@ from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig
 from forager.critics import make_critic
 from forager.errors import ForagerError
+from forager.fetch.failures import backoff
 from forager.fetch.replay import open_recording
 from forager.frontier import Budgets, LaneFrontier
 from forager.frontier.facts import Facts
+from forager.models import load
 from forager.page import parse
 from forager.scope import Scope
 from forager.step import Reader, Step, Taken
@@ -34,6 +36,7 @@ from forager.types import (
     Fetch,
     Fetcher,
     Miss,
+    Persists,
     Reason,
     Rescores,
     Strategy,
@@ -43,9 +46,11 @@ from forager.types import (
 )
 from forager.urls import UrlRules
 
+CRITIC_VERSION = 1  # of models of critics
 HOPS = 5  # redirects followed for one link
 LARGE = 1_000_000  # bytes of a body that is parsed beside the loop
 RECENT = 100
+IN_FLIGHT = 64  # requests at once on the network
 
 
 @dataclass(slots=True)
@@ -72,27 +77,42 @@ class Tally:
 
     def count(self, outcome: Visit | Miss | None) -> None:
         if isinstance(outcome, Visit):
-            self.pages += 1
-            self.relevance += outcome.judgement.relevance
-            self.recent.append(outcome.judgement.relevance)
+            self.count_page(outcome.judgement.relevance)
         elif isinstance(outcome, Miss):
             self.misses[outcome.reason] += 1
 
+    def count_page(self, relevance: float) -> None:
+        self.pages += 1
+        self.relevance += relevance
+        self.recent.append(relevance)
 
-class Courtesy(Protocol):
-    """What a host asks of us: robots.txt."""
 
-    def knows(self, url: Url) -> bool: ...
-    async def learn(self, url: Url) -> None:
-        """Ask the host; under its lease."""
+class HostRules(Protocol):
+    """What a host asks of us."""
+
+    @property
+    def delay(self) -> float | None:
+        """Seconds between two requests, None if it does not say."""
+
+    @property
+    def problem(self) -> Failure | None:
+        """Why the rules are not known, if they are not; then nothing is allowed."""
 
     def allows(self, url: Url) -> bool: ...
-    def delay(self, url: Url) -> float:
-        """Seconds the host wants between two requests, 0 if it does not say."""
+
+
+class Courtesy(Protocol):
+    """Knows what hosts ask: robots.txt."""
+
+    def known(self, url: Url) -> HostRules | None:
+        """The rules for a URL if they need not be asked for now."""
+
+    async def rules(self, url: Url) -> HostRules:
+        """The same, asking the host if need be: under its lease."""
 
 
 class Keeper(Protocol):
-    """Where what was taken in goes, in groups."""
+    """Where what was taken in goes, in groups. It also sows the crawl, after restoring what it has of it."""
 
     def keep(self, taken: Taken) -> None: ...
     def due(self, now: float) -> bool: ...
@@ -119,11 +139,12 @@ class Crawl:
         rules = UrlRules(config.urls.strip, config.urls.longest)
         self.seeds = canonical_seeds(config, rules)
         self.config, self.tally = config, Tally()
-        self.critic = critic or _critic(config)
-        self.strategy = strategy or _strategy(config, self.critic)
+        self.critic = critic or critic_of(config)
+        self.strategy = strategy or strategy_of(config, self.critic)
         self.scope = scope or _scope(config, self.seeds)
         self._fetcher = fetcher or _fetcher(config, rules)
         self._clock = clock or (WallClock() if config.fetch.replay is None else VirtualClock())
+        self._in_flight = config.frontier.in_flight or (1 if isinstance(self._clock, VirtualClock) else IN_FLIGHT)
         self._read: Reader = read or (lambda answer: parse(answer, rules))
         self._courtesy, self._keeper = courtesy, keeper
         budgets = Budgets(config.frontier.pages_per_host, config.frontier.pages_per_site)
@@ -138,10 +159,11 @@ class Crawl:
             keep=keeper.keep if keeper else lambda taken: None,
         )
         self._every = self.strategy.every if isinstance(self.strategy, Rescores) else None
-        self._attempts: Counter[int] = Counter()
+        self.attempts: Counter[int] = Counter()  # failures for the moment, by id
         self._tasks: dict[asyncio.Task[Visit | Miss | None], None] = {}
         self._stop = ""
-        self.step.sow(self.seeds)
+        if keeper is None:
+            self.step.sow(self.seeds)
 
     # ---- ways to run it
 
@@ -167,6 +189,10 @@ class Crawl:
         """Ask for nothing more; what is in flight is still taken in."""
         self._stop = self._stop or why
 
+    @property
+    def stopping(self) -> bool:
+        return bool(self._stop)
+
     # ---- the loop
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
@@ -175,14 +201,14 @@ class Crawl:
         start = self._clock.now()
         try:
             while True:
-                self._launch(start)
+                due = self._launch(start)
                 if not self._tasks:
                     if not await self._rest(start):
                         break
                     continue
-                for visit in await self._landed():
+                for visit in await self._landed(due):
                     yield visit
-                    self._sweep_if_due()
+                    self.sweep_if_due()
                 self._commit_if_due()
         finally:
             await self._land_all()
@@ -190,13 +216,15 @@ class Crawl:
             if self._keeper:
                 self._keeper.commit()
 
-    def _launch(self, start: float) -> None:
-        """Ask for the best that may be asked now, as many as may be in flight."""
-        while len(self._tasks) < self.config.frontier.in_flight and not self._spent(start, len(self._tasks)):
+    def _launch(self, start: float) -> float | None:
+        """Ask for the best that may be asked now, as many as may be in flight; if there is room for more, when a lane
+        will have rested."""
+        while len(self._tasks) < self._in_flight and not self._spent(start, len(self._tasks)):
             candidate = self.frontier.acquire(self._clock.now())
             if candidate is None:
-                return
+                return self.frontier.next_due()
             self._tasks[asyncio.ensure_future(self._visit(candidate))] = None
+        return None
 
     async def _rest(self, start: float) -> bool:
         """Nothing is in flight: wait until something may be asked, if ever it may."""
@@ -210,9 +238,8 @@ class Crawl:
         await self._clock.sleep(due - self._clock.now())
         return True
 
-    async def _landed(self) -> list[Visit]:
-        """Wait for the first tasks in flight to end, or for a lane to have rested; their pages, in order of launch."""
-        due = self.frontier.next_due() if len(self._tasks) < self.config.frontier.in_flight else None
+    async def _landed(self, due: float | None) -> list[Visit]:
+        """Wait for the first tasks in flight to end, or until `due`; their pages, in order of launch."""
         timeout = None if due is None else max(0.0, due - self._clock.now())
         await asyncio.wait(self._tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         ended = [task for task in self._tasks if task.done()]
@@ -228,7 +255,8 @@ class Crawl:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _sweep_if_due(self) -> None:
+    def sweep_if_due(self) -> None:
+        """After a page: sweeps come at fixed numbers of pages, so that a resumed crawl has them at the same ones."""
         if self._every is not None and self.tally.pages % self._every == 0:
             self.step.sweep()
 
@@ -268,9 +296,9 @@ class Crawl:
     async def _ask(self, candidate: Candidate) -> Visit | Miss | None:
         id, url = candidate.id, self.facts.addresses[candidate.id]
         for _ in range(HOPS + 1):
-            if self._courtesy and not await self._permitted(url):
-                refusal = Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
-                return self.step.miss(refusal, refusal, self._trace(candidate, id))
+            refusal = await self._refusal(url)
+            if refusal is not None:
+                return self._failed(refusal, candidate, self._trace(candidate, id))
             answer = await self._fetch(url)
             trace = self._trace(candidate, id)
             if isinstance(answer, Fetch):
@@ -284,13 +312,18 @@ class Crawl:
             await self._clock.sleep(self._delay(candidate))
         return self.step.miss(Failure(url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}"), answer, trace)
 
-    async def _permitted(self, url: Url) -> bool:
-        """Whether robots.txt lets us; if it must be asked for, the host's delay comes between it and the page."""
-        assert self._courtesy
-        if not self._courtesy.knows(url):
-            await self._courtesy.learn(url)
-            await self._clock.sleep(max(self.config.frontier.delay, self._courtesy.delay(url)))
-        return self._courtesy.allows(url)
+    async def _refusal(self, url: Url) -> Failure | None:
+        """Why robots.txt keeps us out, if it does. After it was asked for, the host's delay comes before the page."""
+        if self._courtesy is None:
+            return None
+        rules = self._courtesy.known(url)
+        if rules is None:
+            rules = await self._courtesy.rules(url)
+            await self._clock.sleep(max(self.config.frontier.delay, rules.delay or 0.0))
+        if rules.problem is not None:
+            told = f"robots.txt: {rules.problem.reason} {rules.problem.detail}".rstrip()
+            return Failure(url, rules.problem.reason, told, rules.problem.retry_after)
+        return None if rules.allows(url) else Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
 
     async def _fetch(self, url: Url) -> Answer:
         answer = await self._fetcher.fetch(url)
@@ -307,18 +340,20 @@ class Crawl:
 
     def _failed(self, failure: Failure, candidate: Candidate, trace: Trace) -> Miss | None:
         """A failure for the moment waits to be tried again; one for good is a miss."""
-        self._attempts[candidate.id] += 1
-        if failure.retry_after is None or self._attempts[candidate.id] > self.config.frontier.retries:
+        self.attempts[candidate.id] += 1
+        if failure.retry_after is None or self.attempts[candidate.id] > self.config.frontier.retries:
             return self.step.miss(failure, failure, trace)
-        self.frontier.retry(candidate, self._clock.now() + failure.retry_after)
+        self.step.put_off(failure, trace)
+        wait = max(failure.retry_after, backoff(failure.url, self.attempts[candidate.id]))
+        self.frontier.retry(candidate, self._clock.now() + wait)
         return None
 
     def _trace(self, candidate: Candidate, answered: int) -> Trace:
         return self.facts.trace(candidate.id, answered, self.tally.requests - 1, candidate.score)
 
     def _delay(self, candidate: Candidate) -> float:
-        own = self.config.frontier.delay
-        return max(own, self._courtesy.delay(self.facts.addresses[candidate.id])) if self._courtesy else own
+        rules = self._courtesy.known(self.facts.addresses[candidate.id]) if self._courtesy else None
+        return max(self.config.frontier.delay, (rules.delay if rules else None) or 0.0)
 
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
@@ -342,13 +377,20 @@ def _scope(config: CrawlConfig, seeds: list[Url]) -> Scope:
     return Scope(scope.within, seeds, scope.include, scope.exclude, scope.schemes, scope.max_depth)
 
 
-def _critic(config: CrawlConfig) -> Critic:
-    if config.critic is None:
+def critic_of(config: CrawlConfig) -> Critic:
+    named = config.critic
+    if named is None:
         raise ForagerError('no critic: name one, e.g. [critic] name = "predicate", options.keywords = ["…"]')
-    return make_critic(config.critic.name, {"seed": config.seed}, config.critic.options)
+    if named.model is None:
+        return make_critic(named.name, {"seed": config.seed}, named.options)
+    parts = load(Path(named.model), kind=named.name, version=CRITIC_VERSION)
+    critic = make_critic(named.name, {"seed": config.seed, "focus": parts.get("focus", ())}, named.options)
+    if not isinstance(critic, Persists):
+        raise ForagerError(f"critic {named.name!r} cannot be loaded from a model: leave `model` out")
+    return critic.from_parts(parts)
 
 
-def _strategy(config: CrawlConfig, critic: Critic) -> Strategy:
+def strategy_of(config: CrawlConfig, critic: Critic) -> Strategy:
     given = {"seed": config.seed, "critic": critic, "classes": critic.classes, "focus": critic.focus}
     return make_strategy(config.strategy.name, given, config.strategy.options)
 

@@ -50,7 +50,7 @@ class Taken:
 
     answer: Answer
     trace: Trace
-    outcome: Visit | Miss | None  # None: a redirect, to be gone after
+    outcome: Visit | Miss | None  # None: a redirect to go after, or a failure to be tried again
     found: int  # addresses known before; those from here on are new
     ids: Ids  # of the visit's links, or the target of a redirect
     scored: ScoredLinks | None = None
@@ -98,6 +98,10 @@ class Step:
         miss = self.tell(Miss(failure.url, trace, failure.reason, failure.detail))
         self._keep(Taken(answer, trace, miss, len(self._facts.addresses), _NO_IDS))
         return miss
+
+    def put_off(self, failure: Failure, trace: Trace) -> None:
+        """Take in a failure for the moment: the link will be tried again."""
+        self._keep(Taken(failure, trace, None, len(self._facts.addresses), _NO_IDS))
 
     def tell(self, miss: Miss) -> Miss:
         """Show a miss to a strategy that learns."""

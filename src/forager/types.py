@@ -265,6 +265,7 @@ class Trace:
     """How we came to ask for a URL."""
 
     id: int
+    asked: int  # the id whose link was followed: another one after a redirect
     order: int  # number of this request, from 0
     depth: int  # links from a seed along the path followed
     score: float  # at the time it was taken

@@ -101,7 +101,7 @@ def visit(links: Sequence[int] | None = None) -> Visit:
     known = Known(np.full(count, np.nan, np.float32), np.zeros(count, np.int32), np.zeros(count, np.int32))
     none = Inlinks(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros((0, 0), np.float32), Ragged.of([]))
     judgement: Judgement = WordCritic().judge([page])[0]
-    return Visit(page, chosen, judgement, Trace(0, 0, 0, 0.0, none), known)
+    return Visit(page, chosen, judgement, Trace(0, 0, 0, 0, 0.0, none), known)
 
 
 def same(one: ScoredLinks, other: ScoredLinks) -> bool:

@@ -43,8 +43,9 @@ class Addresses:
         """The registrable site of each host."""
         return self._sites.view
 
-    def host_name(self, host_id: int) -> str:
-        return list(self._host_ids)[host_id]
+    @property
+    def host_count(self) -> int:
+        return len(self._host_ids)
 
     def intern(self, urls: Sequence[Url]) -> Ids:
         """The ids of the URLs, in order; those never seen get new ones."""

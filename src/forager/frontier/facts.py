@@ -113,10 +113,10 @@ class Facts:
         """How we came to ask for `asked`, which led to `answered` (the same id unless it redirected)."""
         kept = int(self._kept.view[asked])
         depth = 0 if kept < 0 else int(self._depth.view[self.edges.sources[kept]]) + 1
-        return Trace(answered, order, depth, score, self._inlinks_of(answered, kept))
+        return Trace(answered, asked, order, depth, score, self._inlinks_of(answered, kept))
 
     def _inlinks_of(self, id: int, kept: int) -> Inlinks:
-        rows = self.edges.into(id)
+        rows = self.edges.into(id) if kept >= 0 else np.empty(0, np.int32)  # no link was followed to a seed
         if len(rows):
             ahead = np.lexsort((rows, -self.edges.scores[rows], rows != kept))
             rows = rows[ahead[:INLINKS]]

@@ -1,0 +1,263 @@
+"""`forager new`, `crawl`, `status`, `pages`, `why`, `search`, `export`, `seeds`: a project and what it collects."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import signal
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from forager.cli.progress import Progress
+from forager.config import read_config
+from forager.crawl import Crawl, Tally
+from forager.errors import ForagerError
+from forager.project import CONFIG, Project, new_project, read_seeds
+from forager.store import FORMATS, Catalogue, Entry, SearchIndex, export
+from forager.types import FIRST_OF_ALL
+from forager.urls import RULES
+
+out, err = Console(), Console(stderr=True)
+Folder = Annotated[Path, typer.Argument(help="the folder of a project")]
+Json = Annotated[bool, typer.Option("--json", help="for programs: one JSON object a line")]
+STOPPED = 130  # exit code after a second Ctrl-C, as shells have it
+
+
+def new(
+    project: Folder,
+    keywords: Annotated[str, typer.Option(help="words or phrases that a wanted page has, separated by commas")],
+    seed: Annotated[list[str] | None, typer.Option(help="a URL to start from; may be given again")] = None,
+    seeds: Annotated[Path | None, typer.Option(help="a file with a URL a line")] = None,
+    contact: Annotated[str, typer.Option(help="where you can be reached: a mail address or a page")] = "",
+    strategy: Annotated[str, typer.Option(help="see `forager strategies`")] = "best-first",
+    pages: Annotated[int, typer.Option(help="pages to fetch")] = 1000,
+) -> None:
+    """Make a project: a folder with a configuration that you can edit."""
+    urls = [*(seed or []), *(read_seeds(seeds) if seeds else [])]
+    if not urls:
+        raise ForagerError("no seeds: give --seed URL, or --seeds FILE with a URL a line")
+    words = json.dumps([word.strip() for word in keywords.split(",") if word.strip()], ensure_ascii=False)
+    toml = (
+        f'[critic]\nname = "predicate"\noptions.keywords = {words}\noptions.graded = true\n\n'
+        f"[strategy]\nname = {json.dumps(strategy)}\n\n[frontier]\ndelay = 1.0\n\n[stop]\npages = {pages}\n\n"
+        f"[fetch]\ncontact = {json.dumps(contact)}  # where the owner of a site can reach you\n"
+    )
+    tomllib.loads(toml)
+    made = new_project(project, toml, urls)
+    print(f"{project} has {len(made.config.seeds)} seeds; edit {project / CONFIG}, then: forager crawl {project}")
+
+
+def crawl(
+    project: Annotated[
+        Path, typer.Argument(help="the folder of a project; or a TOML file, for a crawl that keeps nothing")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Crawl, or go on with a crawl. Ctrl-C finishes what is in flight, a second one stops at once."""
+    if project.suffix == ".toml":
+        _crawl_file(project, as_json)
+        return
+    tally = asyncio.run(_crawl_project(Project(project), as_json))
+    if as_json:
+        print(json.dumps(_summary(tally)))
+    if not tally.stopped:
+        raise typer.Exit(STOPPED)
+
+
+async def _crawl_project(project: Project, as_json: bool) -> Tally:
+    with Progress(err) as progress:
+        running = asyncio.current_task()
+        tallies: list[Tally] = []
+
+        def began(crawl: Crawl, changes: list[str]) -> None:
+            tallies.append(crawl.tally)
+            progress.began(crawl)
+            for change in changes:
+                err.print(f"changed since the last time: {change}", highlight=False, markup=False)
+            if running:
+                _listen(crawl, running)
+
+        try:
+            tally = await project.crawl(began, progress.each)
+        except asyncio.CancelledError:
+            tally = tallies[0]
+            tally.stopped = ""
+    err.print(tally.stopped or "stopped at once; what was not committed will be asked for again", highlight=False)
+    return tally
+
+
+def _listen(crawl: Crawl, running: asyncio.Task[Any]) -> None:
+    """The first signal lets the crawl end, the second ends it."""
+    loop = asyncio.get_running_loop()
+
+    def hear() -> None:
+        if crawl.stopping:
+            running.cancel()
+        else:
+            err.print("finishing what is in flight; once more to stop at once", highlight=False)
+            crawl.stop("interrupted")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, hear)
+
+
+def _summary(tally: Tally) -> dict[str, Any]:
+    return {
+        "pages": tally.pages,
+        "requests": tally.requests,
+        "harvest": round(tally.harvest, 6),
+        "misses": {str(reason): count for reason, count in tally.misses.items()},
+        "stopped": tally.stopped,
+    }
+
+
+def _crawl_file(file: Path, as_json: bool) -> None:
+    crawl = Crawl(read_config(file))
+    for visit in crawl:
+        page, trace = visit.page, visit.trace
+        if as_json:
+            score = None if trace.score == FIRST_OF_ALL else trace.score
+            row: dict[str, Any] = {"url": page.url, "title": page.title, "relevance": visit.judgement.relevance}
+            print(json.dumps(row | {"depth": trace.depth, "score": score, "order": trace.order}))
+        else:
+            out.print(f"{visit.judgement.relevance:.3f}  {page.url}  {page.title}", markup=False, highlight=False)
+    tally = crawl.tally
+    misses = ", ".join(f"{count} {reason}" for reason, count in tally.misses.most_common()) or "none"
+    err.print(
+        f"{tally.pages} pages in {tally.requests} requests, harvest {tally.harvest:.3f} by the critic; "
+        f"misses: {misses}; {tally.stopped}",
+        highlight=False,
+    )
+
+
+def status(project: Folder, as_json: Json = False) -> None:
+    """What a project has done so far, also while it is being crawled."""
+    with Catalogue(project) as catalogue:
+        found = catalogue.status()
+    row = {
+        "pages": found.pages,
+        "outcomes": dict(found.outcomes),
+        "reasons": dict(found.reasons),
+        "urls": found.urls,
+        "hosts": found.hosts,
+        "harvest": _finite(found.relevance),
+        "bytes": dict(found.bytes),
+        "running": str(found.running) if found.running else None,
+        "sessions": [
+            {"began": each.began.isoformat(), "ended": each.ended.isoformat() if each.ended else None,
+             "version": each.version, "reason": each.reason}
+            for each in found.sessions
+        ],
+    }  # fmt: skip
+    if as_json:
+        print(json.dumps(row))
+        return
+    for key, value in row.items():
+        if key != "sessions":
+            print(f"{key:<10}{value}")
+    for number, session in enumerate(found.sessions, 1):
+        ended = session.reason or ("runs" if found.running else "was killed")
+        print(f"session {number}  {session.began:%Y-%m-%d %H:%M:%S} UTC  {ended}")
+
+
+def pages(
+    project: Folder,
+    limit: Annotated[int, typer.Option(help="at most so many")] = 50,
+    order: Annotated[str, typer.Option(help="oldest, newest, relevance, score or url")] = "relevance",
+    min_relevance: Annotated[float | None, typer.Option(help="only those at least so relevant")] = None,
+    as_json: Json = False,
+) -> None:
+    """The pages of the collection."""
+    with Catalogue(project) as catalogue:
+        for entry in catalogue.pages(limit=limit, order=order, min_relevance=min_relevance):
+            print(json.dumps(_page(entry)) if as_json else f"{entry.relevance:.3f}  {entry.url}  {entry.title}")
+
+
+def _page(entry: Entry) -> dict[str, Any]:
+    return {
+        "url": entry.url,
+        "title": entry.title,
+        "relevance": _finite(entry.relevance),
+        "depth": entry.depth,
+        "score": _finite(entry.score),
+        "parent": entry.parent,
+        "fetched_at": entry.asked_at.isoformat(),
+    }
+
+
+def why(project: Folder, url: str, as_json: Json = False) -> None:
+    """How the crawl came to a URL: the path from the seed, with scores."""
+    with Catalogue(project) as catalogue:
+        way = catalogue.why(RULES.canonical(url) or url)
+    for step in way:
+        if as_json:
+            row = {"url": step.url, "outcome": step.outcome, "reason": step.reason, "depth": step.depth}
+            more = {"score": _finite(step.score), "relevance": _finite(step.relevance), "title": step.title}
+            print(json.dumps(row | more))
+        else:
+            score = "seed" if math.isinf(step.score) else f"{step.score:.3f}"
+            judged = "" if math.isnan(step.relevance) else f"  relevance {step.relevance:.3f}"
+            print(f"{step.depth:>3}  {score:>7}  {step.outcome:<8}{judged}  {step.url}  {step.title or step.reason}")
+
+
+def search(
+    project: Folder,
+    query: Annotated[str, typer.Argument(help='words, "phrases", AND, OR, NOT, prefix*')],
+    limit: Annotated[int, typer.Option(help="at most so many")] = 10,
+    min_relevance: Annotated[float | None, typer.Option(help="only pages at least so relevant")] = None,
+    as_json: Json = False,
+) -> None:
+    """Full-text search in the collection."""
+    with SearchIndex(project) as index:
+        index.update()
+        hits = index.search(query, limit, min_relevance=min_relevance)
+    for hit in hits:
+        if as_json:
+            print(json.dumps({"url": hit.url, "title": hit.title, "relevance": hit.relevance, "snippet": hit.snippet}))
+        else:
+            print(f"{hit.title or '(no title)'}\n  {hit.url}\n  {' '.join(hit.snippet.split())}")
+    if not hits:
+        err.print("nothing found", highlight=False)
+
+
+def export_pages(
+    project: Folder,
+    target: Annotated[Path, typer.Argument(help="the file to write")],
+    format: Annotated[str, typer.Option(help=", ".join(FORMATS))] = "jsonl",
+    min_relevance: Annotated[float | None, typer.Option(help="only pages at least so relevant")] = None,
+) -> None:
+    """The collection as one file."""
+    count = export(project, target, format, min_relevance=min_relevance)
+    print(f"{count} pages in {target}")
+
+
+seeds_app = typer.Typer(no_args_is_help=True, help="The URLs a project starts from.")
+
+
+@seeds_app.command("list")
+def list_seeds(project: Folder) -> None:
+    """All seeds, those of the configuration first."""
+    for url in Project(project).config.seeds:
+        print(url)
+
+
+@seeds_app.command("add")
+def add_seeds(
+    project: Folder,
+    urls: Annotated[list[str] | None, typer.Argument(help="URLs")] = None,
+    file: Annotated[Path | None, typer.Option(help="a file with a URL a line")] = None,
+) -> None:
+    """More seeds, for the next `forager crawl`."""
+    given = [*(urls or []), *(read_seeds(file) if file else [])]
+    if not given:
+        raise ForagerError("no seeds: give URLs, or --file FILE with a URL a line")
+    print(f"{Project(project).add_seeds(given)} seeds added")
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,49 @@
+"""A small procedural web, served by a process of its own until its standard input closes.
+
+python -m tests.network.serving LOGFILE [name=value …]      the numbers of its WebPlan
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from forager.lab.webs.procedural import ProceduralWeb, WebPlan
+from forager.lab.webs.server import Server
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def served(log: Path, **numbers: float) -> Iterator[int]:
+    """The port of a server that lives as long as the block."""
+    words = [f"{name}={value}" for name, value in numbers.items()]
+    command = [sys.executable, "-m", "tests.network.serving", str(log), *words]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
+        assert server.stdout
+        assert server.stdin
+        try:
+            yield int(json.loads(server.stdout.readline())["port"])
+        finally:
+            server.stdin.close()
+            server.wait(10)
+
+
+async def _serve(log: Path, plan: WebPlan, slowness: float) -> None:
+    async with Server(ProceduralWeb(plan), log=log, slowness=slowness) as server:
+        print(json.dumps({"port": server.port}), flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    given = {name: json.loads(value) for name, _, value in (word.partition("=") for word in sys.argv[2:])}
+    asyncio.run(
+        _serve(
+            Path(sys.argv[1]), WebPlan(**{k: v for k, v in given.items() if k != "slowness"}), given.get("slowness", 0)
+        )
+    )
