@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Protocol
 
@@ -50,6 +51,7 @@ CRITIC_VERSION = 1  # of models of critics
 HOPS = 5  # redirects followed for one link
 LARGE = 1_000_000  # bytes of a body that is parsed beside the loop
 RECENT = 100
+COMMIT = 0.2  # seconds; what was taken in waits no longer to be committed, however slow the next answer is
 IN_FLIGHT = 64  # requests at once on the network
 
 
@@ -64,6 +66,7 @@ class Tally:
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))  # relevance of the latest pages
     misses: Counter[Reason] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)  # links out of scope, by rule
+    longest_step: float = 0.0  # seconds the loop was held up by one page or commit
     stopped: str = ""  # why, in words; "" while it runs
 
     @property
@@ -114,6 +117,10 @@ class Courtesy(Protocol):
 class Keeper(Protocol):
     """Where what was taken in goes, in groups. It also sows the crawl, after restoring what it has of it."""
 
+    @property
+    def pending(self) -> int:
+        """How many were taken in and are not committed."""
+
     def keep(self, taken: Taken) -> None: ...
     def due(self, now: float) -> bool: ...
     def commit(self) -> None: ...
@@ -162,6 +169,7 @@ class Crawl:
         self.attempts: Counter[int] = Counter()  # failures for the moment, by id
         self._tasks: dict[asyncio.Task[Visit | Miss | None], None] = {}
         self._stop = ""
+        self._resting: asyncio.Future[None] | None = None  # while nothing is in flight
         if keeper is None:
             self.step.sow(self.seeds)
 
@@ -188,6 +196,8 @@ class Crawl:
     def stop(self, why: str) -> None:
         """Ask for nothing more; what is in flight is still taken in."""
         self._stop = self._stop or why
+        if self._resting is not None:
+            self._resting.cancel()
 
     @property
     def stopping(self) -> bool:
@@ -235,12 +245,28 @@ class Crawl:
         if due is None:
             self.tally.stopped = "nothing is left to fetch"
             return False
-        await self._clock.sleep(due - self._clock.now())
+        if self._keeper and self._keeper.pending:
+            self._keeper.commit()
+        end = inf if self.config.stop.seconds is None else start + self.config.stop.seconds
+        await self._sleep(min(due, end) - self._clock.now())
         return True
+
+    async def _sleep(self, seconds: float) -> None:
+        """Until then, or until the crawl is stopped."""
+        self._resting = asyncio.ensure_future(self._clock.sleep(seconds))
+        try:
+            await self._resting
+        except asyncio.CancelledError:
+            if not self._stop:
+                raise
+        finally:
+            self._resting = None
 
     async def _landed(self, due: float | None) -> list[Visit]:
         """Wait for the first tasks in flight to end, or until `due`; their pages, in order of launch."""
         timeout = None if due is None else max(0.0, due - self._clock.now())
+        if self._keeper and self._keeper.pending:
+            timeout = COMMIT if timeout is None else min(timeout, COMMIT)
         await asyncio.wait(self._tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         ended = [task for task in self._tasks if task.done()]
         for task in ended:
@@ -262,7 +288,12 @@ class Crawl:
 
     def _commit_if_due(self) -> None:
         if self._keeper and self._keeper.due(self._clock.now()):
+            began = self._clock.now()
             self._keeper.commit()
+            self._note_pause(began)
+
+    def _note_pause(self, began: float) -> None:
+        self.tally.longest_step = max(self.tally.longest_step, self._clock.now() - began)
 
     def _spent(self, start: float, in_flight: int) -> str:
         """Why nothing more may be asked, in words; "" if it may."""
@@ -336,7 +367,10 @@ class Crawl:
         page = await self._clock.beside(self._read, answer) if len(answer.body) > LARGE else self._read(answer)
         if isinstance(page, Failure):
             return self.step.miss(page, answer, trace)
-        return self.step.visit(page, answer, trace)
+        began = self._clock.now()
+        visit = self.step.visit(page, answer, trace)
+        self._note_pause(began)
+        return visit
 
     def _failed(self, failure: Failure, candidate: Candidate, trace: Trace) -> Miss | None:
         """A failure for the moment waits to be tried again; one for good is a miss."""

@@ -58,6 +58,10 @@ class Journal:
 
     # ---- keeping
 
+    @property
+    def pending(self) -> int:
+        return self._store.pending
+
     def keep(self, taken: Taken) -> None:
         self._store.add(self._record(taken))
 

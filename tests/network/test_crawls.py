@@ -23,7 +23,8 @@ from forager.lab.webs.server_log import impolite, read_log
 from forager.store import Catalogue
 from tests.network.serving import ROOT, served
 
-NUMBERS = {"hosts": 6, "pages_per_host": 22, "traps": 0.0, "slow_hosts": 0.0, "seed": 3}
+HOSTS = 6
+NUMBERS = {"hosts": HOSTS, "pages_per_host": 22, "traps": 0.0, "slow_hosts": 0.0, "seed": 3}
 DELAY, IN_FLIGHT = 0.05, 8
 COMMAND = [sys.executable, "-m", "forager"]
 
@@ -39,7 +40,7 @@ def web(tmp_path: Path) -> Iterator[tuple[int, Path]]:
 def project(folder: Path, port: int, **more: object) -> Path:
     """A project that crawls the whole web, breadth-first."""
     homes = list(ProceduralWeb(WebPlan(**NUMBERS)).homes())  # type: ignore[arg-type]
-    settings: dict[str, object] = {"pages": 10_000, "delay": DELAY, **more}
+    settings: dict[str, object] = {"pages": 10_000, "delay": DELAY, "robots": "true", **more}
     folder.mkdir()
     (folder / "forager.toml").write_text(
         f"seeds = {json.dumps(homes)}\n"
@@ -47,7 +48,7 @@ def project(folder: Path, port: int, **more: object) -> Path:
         '[strategy]\nname = "breadth-first"\n'
         f"[frontier]\ndelay = {settings['delay']}\nin_flight = {IN_FLIGHT}\nretries = 0\n"
         f"[stop]\npages = {settings['pages']}\n"
-        f'[fetch]\ncontact = "me@example.org"\nlongest_delay = {DELAY}\n'
+        f'[fetch]\ncontact = "me@example.org"\nrobots = {settings["robots"]}\nlongest_delay = {DELAY}\n'
         f'resolve = {{ "*.web.test" = "127.0.0.1:{port}" }}\n'
     )
     return folder
@@ -145,9 +146,9 @@ def test_killed_twenty_times_it_ends_with_the_same_pages_and_asks_for_none_again
     for when, urls in acknowledged:
         assert not [url for arrived, url in requests if arrived > when and url in urls]
     repeated = sum(count - 1 for count in Counter(url for _, url in requests).values())
-    unacknowledged = NUMBERS["hosts"] * 0.2 / DELAY  # what can be taken in between two commits
+    unacknowledged = HOSTS * 0.2 / DELAY  # what can be taken in between two commits
     print(f"{repeated} requests repeated after 20 kills")
-    assert repeated <= 20 * (NUMBERS["hosts"] + unacknowledged)
+    assert repeated <= 20 * (HOSTS + unacknowledged)
     assert impolite(log, DELAY) == []
 
 
@@ -177,6 +178,14 @@ def test_a_second_ctrl_c_stops_at_once(web: tuple[int, Path], tmp_path: Path) ->
     code, said = finish(crawl, timeout=10)
     assert code in (0, 130), said
     assert "Traceback" not in said
+
+
+def test_ctrl_c_while_every_host_rests_does_not_wait_for_them(web: tuple[int, Path], tmp_path: Path) -> None:
+    folder = project(tmp_path / "p", web[0], delay=300.0, robots="false")
+    crawl = start(folder)
+    wait_for_pages(folder, HOSTS)  # committed although nothing else happens
+    crawl.send_signal(signal.SIGINT)
+    assert finish(crawl, timeout=20)[0] == 0
 
 
 def test_changed_settings_are_listed_and_a_budget_of_pages_is_exact(web: tuple[int, Path], tmp_path: Path) -> None:
@@ -258,7 +267,7 @@ def test_the_collection_can_be_asked(web: tuple[int, Path], tmp_path: Path) -> N
     way = [json.loads(line) for line in run("why", str(folder), deepest["url"], "--json").stdout.splitlines()]
     assert [step["depth"] for step in way] == list(range(deepest["depth"] + 1))
     assert way[0]["score"] is None  # a seed
-    word = next(word for word in listed[0]["title"].split() if word.isalpha() and len(word) > 3)
+    word = next(word for page in listed for word in page["title"].split() if word.isalpha() and len(word) > 3)
     found = [json.loads(line) for line in run("search", str(folder), word, "--json").stdout.splitlines()]
     assert found
     assert "double quotes" in one_line(run("search", str(folder), 'a"b'))

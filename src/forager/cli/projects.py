@@ -111,6 +111,7 @@ def _summary(tally: Tally) -> dict[str, Any]:
         "pages": tally.pages,
         "requests": tally.requests,
         "harvest": round(tally.harvest, 6),
+        "longest_step_ms": round(1000 * tally.longest_step, 1),
         "misses": {str(reason): count for reason, count in tally.misses.items()},
         "stopped": tally.stopped,
     }
