@@ -3,12 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: test lint bench-frontier bench-stages clean
+.PHONY: demo test lint bench-frontier bench-stages clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
+
+demo: $(VENV)/ready
+	$(BIN)/forager demo
 
 test: $(VENV)/ready lint
 	$(BIN)/python -m pytest

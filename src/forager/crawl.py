@@ -327,7 +327,11 @@ class Crawl:
     async def _ask(self, candidate: Candidate) -> Visit | Miss | None:
         id, url = candidate.id, self.facts.addresses[candidate.id]
         for _ in range(HOPS + 1):
-            refusal = await self._refusal(url)
+            if self._courtesy and self._courtesy.known(url) is None:
+                await self._courtesy.rules(url)
+                self.frontier.retry(candidate, self._clock.now())  # the page follows when the lane has rested
+                return None
+            refusal = self._refusal(url)
             if refusal is not None:
                 return self._failed(refusal, candidate, self._trace(candidate, id))
             answer = await self._fetch(url)
@@ -343,14 +347,11 @@ class Crawl:
             await self._clock.sleep(self._delay(candidate))
         return self.step.miss(Failure(url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}"), answer, trace)
 
-    async def _refusal(self, url: Url) -> Failure | None:
-        """Why robots.txt keeps us out, if it does. After it was asked for, the host's delay comes before the page."""
-        if self._courtesy is None:
-            return None
-        rules = self._courtesy.known(url)
+    def _refusal(self, url: Url) -> Failure | None:
+        """Why robots.txt keeps us out, if it does."""
+        rules = self._courtesy.known(url) if self._courtesy else None
         if rules is None:
-            rules = await self._courtesy.rules(url)
-            await self._clock.sleep(max(self.config.frontier.delay, rules.delay or 0.0))
+            return None
         if rules.problem is not None:
             told = f"robots.txt: {rules.problem.reason} {rules.problem.detail}".rstrip()
             return Failure(url, rules.problem.reason, told, rules.problem.retry_after)

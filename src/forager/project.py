@@ -52,6 +52,8 @@ class Project:
             if rules.canonical(url) is None:
                 raise ForagerError(f"{url!r} is not an http or https URL: nothing was added")
         new = [url for url in dict.fromkeys(urls) if rules.canonical(url) not in known]
+        if not new:
+            return 0
         with (self.folder / SEEDS).open("a", encoding="utf-8") as file:
             file.writelines(f"{url}\n" for url in new)
         return len(new)

@@ -15,6 +15,7 @@ from rich.table import Table
 from forager.errors import ForagerError
 from forager.lab.experiment import Experiment, PathGoal, Plan, TopicGoal, conduct
 from forager.lab.laboratory import find_webs, open_web
+from forager.lab.record import record as record_crawl
 from forager.lab.report import table
 from forager.lab.results import BASELINE, BOUND, figures
 
@@ -91,6 +92,19 @@ def topics(
         return
     for name, pages in chosen.items():
         print(f"{pages:6,}  {name}")
+
+
+@lab.command()
+def record(
+    project: Annotated[Path, typer.Argument(help="the folder of a project that has been crawled")],
+    folder: Annotated[Path, typer.Argument(help="a new folder for the web")],
+) -> None:
+    """Make a web of a finished crawl, labelled as its critic judged the pages."""
+    made = record_crawl(project, folder)
+    if made.note:
+        err.print(f"note: no classes, only relevant and other: {made.note}", highlight=False, markup=False)
+    labels = ", ".join(f"{count} {label}" for label, count in made.labels.most_common(10))
+    print(f"{made.pages} pages ({labels}), {made.aliases} aliases, {made.seeds} seeds in {folder}")
 
 
 def _goal(topic: str | None, target: str | None, leave_out: str | None) -> TopicGoal | PathGoal:

@@ -37,7 +37,7 @@ class Progress:
         if self._live:
             self._live.stop()
         if self._crawl:
-            self._console.print(self.line(), highlight=False, markup=False)
+            self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
 
     def began(self, crawl: Crawl) -> None:
         self._crawl, self._before = crawl, crawl.tally.pages
@@ -51,7 +51,7 @@ class Progress:
                 self._live.update(self.table(visit))
         elif now - self._told >= EVERY:
             self._told = now
-            self._console.print(self.line(), highlight=False, markup=False)
+            self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
 
     def _rate(self) -> float:
         assert self._crawl
@@ -71,7 +71,7 @@ class Progress:
         assert self._crawl
         tally, shown = self._crawl.tally, Table(show_header=False, box=None, padding=(0, 2, 0, 0))
         rows = {
-            "pages": f"{tally.pages:,}   {self._rate():.1f}/s",
+            "pages": f"{self._title}{tally.pages:,}   {self._rate():.1f}/s",
             "harvest": f"{tally.harvest:.3f}   last 100: {tally.recent_harvest:.3f}",
             "waiting": f"{len(self._crawl.frontier):,} links on {self._crawl.facts.addresses.host_count:,} hosts",
             "failures": ", ".join(f"{count} {reason}" for reason, count in tally.misses.most_common(5)) or "none",
