@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.fetch.body import ACCEPT_ENCODING, BadCodingError, TooLargeError, read_body
+from forager.fetch.body import ACCEPT_ENCODING, BadCodingError, Source, TooLargeError, read_body
+from forager.fetch.room import Room
 from forager.types import Reason
 from tests.fetch.wire import ask, failed, fetched, raw
 
@@ -35,7 +36,12 @@ class Chunks:
 
 def read(packed: bytes, encoding: str, largest: int = 10_000_000, size: int = 4096, *, cut: bool = False) -> bytes:
     chunks = [packed[at : at + size] for at in range(0, len(packed), size)]
-    return asyncio.run(read_body(Chunks(chunks), encoding, largest, cut=cut))
+    return asyncio.run(from_source(Chunks(chunks), encoding, largest, cut=cut))
+
+
+async def from_source(source: Source, encoding: str, largest: int, *, cut: bool = False) -> bytes:
+    with Room(1 << 40).share() as share:
+        return await read_body(source, encoding, largest, share, cut=cut)
 
 
 def raw_deflate(body: bytes) -> bytes:
@@ -138,7 +144,7 @@ def test_a_bomb_is_not_unfolded(encoding: str) -> None:
 def test_what_follows_the_end_of_a_stream_is_counted() -> None:
     source = Chunks(gzip.compress(b"<p>") if not at else bytes(65_536) for at in range(10**9))
     with pytest.raises(TooLargeError):
-        asyncio.run(read_body(source, "gzip", 1_000_000))
+        asyncio.run(from_source(source, "gzip", 1_000_000))
     assert source.taken < 30
 
 
@@ -148,7 +154,7 @@ def test_a_layer_counts_what_the_next_one_swallows() -> None:
     start = GZIP_HEAD + stream.compress(gzip.compress(b"<p>")) + stream.flush(zlib.Z_FULL_FLUSH)
     source = Chunks(start if not at else zeros(1)[:1000] for at in range(10**9))
     with pytest.raises(TooLargeError):
-        asyncio.run(read_body(source, "gzip, gzip", 1_000_000))
+        asyncio.run(from_source(source, "gzip, gzip", 1_000_000))
     assert source.taken < 10
 
 

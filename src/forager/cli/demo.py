@@ -63,8 +63,8 @@ model = "critic.npz"
 name = "{strategy}"
 
 [frontier]
-delay = 0.02  # seconds between two requests to a host; on a real web 1 or more
-in_flight = 6
+delay = 0.005  # seconds between two requests to a host; on a real web 1 or more
+in_flight = 3
 
 [stop]
 pages = {pages}

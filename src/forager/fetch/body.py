@@ -12,6 +12,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
+from forager.fetch.room import Share
+
 PIECE = 65_536  # bytes asked of a decompressor at once
 MOST_CODINGS = 3
 MOST_MEMBERS = 1000  # of a gzip stream; an empty one has 20 bytes and costs as much as a page to set up
@@ -37,8 +39,9 @@ class Source(Protocol):
         """What has come since; b"" at the end."""
 
 
-async def read_body(source: Source, encoding: str, largest: int, *, cut: bool = False) -> bytes:
-    """All of a body, decoded. TooLargeError beyond the limit; with `cut` the start is given instead."""
+async def read_body(source: Source, encoding: str, largest: int, share: Share, *, cut: bool = False) -> bytes:
+    """All of a body, decoded, in its share of the room. TooLargeError beyond the limit; with `cut` the start is given
+    instead."""
     layers = [Layer(maker(), largest) for maker in _decoders(encoding)]
     pieces: list[bytes] = []
     size = received = 0
@@ -48,6 +51,7 @@ async def read_body(source: Source, encoding: str, largest: int, *, cut: bool = 
             if layers and received > largest:
                 raise TooLargeError
             for piece in _through(chunk, layers):
+                await share.take(len(piece))
                 pieces.append(piece)
                 size += len(piece)
                 if size > largest:

@@ -30,6 +30,7 @@ from forager.fetch.dns import Lookup, MappedNames, Resolver, system_lookup
 from forager.fetch.failures import LostError, backoff, of_error, of_status, one_line, retry_after
 from forager.fetch.guard import Guard
 from forager.fetch.heads import Response, charset, content_type, exchange, location
+from forager.fetch.room import Room
 from forager.types import Answer, Failure, Fetch, Reason, Redirect, Url
 from forager.urls import RULES, UrlRules
 
@@ -61,6 +62,7 @@ class Limits:
     per_host: int = 1
     keep_alive: float = 30.0  # seconds an idle connection is kept
     keep_names: int = 600  # seconds a looked-up name is believed
+    room: int = 64_000_000  # bytes of all bodies that are being read
 
 
 class HttpFetcher:
@@ -86,6 +88,7 @@ class HttpFetcher:
         self._limits, self._rules, self._tls, self._lookup = limits, rules, tls, lookup
         self._clock = clock or WallClock()
         self._guard, self._names = Guard(allow), MappedNames(resolve or {})
+        self._room = Room(limits.room)
         self._session: ClientSession | None = None
         self._mapped: ClientSession | None = None
 
@@ -179,7 +182,8 @@ class HttpFetcher:
             detail = f"{response.content_length:,} bytes, at most {largest:,} are read"
             return _failure(url, response, Reason.TOO_LARGE, detail)
         try:
-            body = await read_body(response.content, _encoding(response), largest, cut=cut)
+            with self._room.share() as share:
+                body = await read_body(response.content, _encoding(response), largest, share, cut=cut)
         except TooLargeError:
             return _failure(url, response, Reason.TOO_LARGE, f"more than {largest:,} bytes when decompressed")
         except BadCodingError as error:
