@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench-frontier bench-stages clean
+.PHONY: demo test lint bench bench-frontier bench-stages clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -20,6 +20,9 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+bench: $(VENV)/ready
+	$(BIN)/python -m bench.crawl
 
 bench-frontier: $(VENV)/ready
 	$(BIN)/python -m bench.frontier

@@ -41,9 +41,9 @@ from forager.types import (
     Url,
     Visit,
 )
-from forager.urls import host
 
 CHECKPOINT = 1_000  # pages between two checkpoints of a learner
+SLICE = 65_536  # URLs whose texts are in memory at once
 _LEARNT = "strategy."  # before the names of the strategy's own parts in a checkpoint
 
 
@@ -128,13 +128,18 @@ class Journal:
 
     def _new_urls(self, taken: Taken) -> list[NewUrl]:
         assert self._crawl
-        addresses = self._crawl.facts.addresses
-        ids = range(taken.found, len(addresses))
-        scores = dict.fromkeys(ids, taken.trace.score)  # a redirect's target has the score of the link
-        if taken.scored:
-            found = zip(taken.ids.tolist(), taken.scored.scores.tolist(), strict=True)
-            scores |= dict(reversed([(id, score) for id, score in found if id >= taken.found]))
-        return [NewUrl(id, addresses[id], host(addresses[id]), scores[id]) for id in ids]
+        addresses, next_id = self._crawl.facts.addresses, taken.found
+        if not isinstance(taken.outcome, Visit) or taken.scored is None:
+            score = taken.trace.score  # a redirect's target has the score of the link
+            return [NewUrl(id, addresses[id], addresses.host(id), score) for id in range(next_id, len(addresses))]
+        new: list[NewUrl] = []
+        rows = np.flatnonzero(taken.ids >= next_id)
+        scores, targets = taken.scored.scores[rows].tolist(), taken.outcome.links.targets
+        for row, id, score in zip(rows.tolist(), taken.ids[rows].tolist(), scores, strict=True):
+            if id == next_id:  # ids were given in this order, so the others are the same links again
+                new.append(NewUrl(id, targets[row], addresses.host(id), score))
+                next_id += 1
+        return new
 
     # ---- coming back
 
@@ -174,16 +179,17 @@ class Journal:
         crawl.step.sow(crawl.seeds)
         new = range(known, len(crawl.facts.addresses))
         addresses = crawl.facts.addresses
-        self._store.add_urls([NewUrl(id, addresses[id], host(addresses[id]), FIRST_OF_ALL) for id in new])
+        self._store.add_urls([NewUrl(id, addresses[id], addresses.host(id), FIRST_OF_ALL) for id in new])
 
     def _drop_out_of_scope(self, crawl: Crawl) -> None:
         """The scope may be narrower than it was: what waits outside of it is not asked for."""
         waiting = crawl.frontier.waiting
         waiting = waiting[~crawl.facts.is_seed(waiting)]
-        urls = [crawl.facts.addresses[id] for id in waiting.tolist()]
-        admitted = np.zeros(len(waiting), bool)
-        admitted[crawl.scope.admit(urls, 0).rows] = True
-        crawl.frontier.drop(waiting[~admitted])
+        for start in range(0, len(waiting), SLICE):
+            ids = waiting[start : start + SLICE]
+            admitted = np.zeros(len(ids), bool)
+            admitted[crawl.scope.admit([crawl.facts.addresses[id] for id in ids.tolist()], 0).rows] = True
+            crawl.frontier.drop(ids[~admitted])
 
     def _apply(self, crawl: Crawl, record: Stored, urls: Iterator[tuple[Url, float]], read: Reader) -> None:
         facts, step = crawl.facts, crawl.step

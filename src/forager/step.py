@@ -81,8 +81,10 @@ class Step:
         before = len(self._facts.addresses)
         judgement = self._critic.judge([page])[0]
         admission = self._scope.admit(page.links.targets, trace.depth + 1)
-        self.rejected += admission.rejected
-        links = page.links.take(admission.rows)
+        links = page.links
+        if len(admission.rows) < len(links):
+            self.rejected.update(admission.rejected)
+            links = links.take(admission.rows)
         ids = self._facts.intern(links.targets)
         visit = Visit(page, links, judgement, trace, self._facts.known(ids))
         evidence = self._facts.judge(trace, judgement)
@@ -146,7 +148,8 @@ class Step:
         """Offer links to the frontier; a seed found on a page stays a seed."""
         hosts = self._facts.addresses.hosts[ids]
         sites = self._facts.addresses.sites[hosts]
-        return self._frontier.add(ids, hosts, sites, self._seeds_first(ids, scores)) & ~self._facts.is_seed(ids)
+        kept = self._frontier.add(ids, hosts, sites, self._seeds_first(ids, scores))
+        return kept & ~self._facts.is_seed(ids)
 
     def _seeds_first(self, ids: Ids, scores: Floats) -> Floats:
         return np.where(self._facts.is_seed(ids), np.float32(FIRST_OF_ALL), scores)

@@ -24,6 +24,7 @@ class Addresses:
         self._hosts = Column(np.int32)  # by id
         self._sites = Column(np.int32)  # by host
         self._host_ids: dict[str, int] = {}
+        self._host_names: list[str] = []  # by host
         self._site_ids: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -43,6 +44,10 @@ class Addresses:
         """The registrable site of each host."""
         return self._sites.view
 
+    def host(self, id: int) -> str:
+        """The name of a URL's host, with the port if it has one of its own."""
+        return self._host_names[int(self._hosts.view[id])]
+
     @property
     def host_count(self) -> int:
         return len(self._host_ids)
@@ -53,13 +58,23 @@ class Addresses:
         ids = self._seen.lookup(hashes)
         new = np.flatnonzero(ids < 0)
         if len(new):
-            distinct, first, where = np.unique(hashes[new], return_index=True, return_inverse=True)
-            rank = np.empty(len(distinct), np.int32)
-            rank[np.argsort(first)] = np.arange(len(self), len(self) + len(distinct), dtype=np.int32)
-            self._seen.insert(distinct, rank)
-            ids[new] = rank[where]
-            self._append([urls[new[row]] for row in np.sort(first)])
+            ids[new] = self._give_ids([urls[row] for row in new.tolist()], hashes[new])
         return ids
+
+    def _give_ids(self, urls: Sequence[Url], hashes: NDArray[np.uint64]) -> Ids:
+        """New ids, for URLs that may repeat."""
+        first: dict[int, Url] = {}
+        for digest, url in zip(hashes.tolist(), urls, strict=True):
+            first.setdefault(digest, url)
+        fresh = np.arange(len(self), len(self) + len(first), dtype=np.int32)
+        if len(first) == len(urls):
+            self._seen.insert(hashes, fresh)
+            self._append(urls)
+            return fresh
+        ranks = dict(zip(first, fresh.tolist(), strict=True))
+        self._seen.insert(np.fromiter(first, np.uint64, len(first)), fresh)
+        self._append(list(first.values()))
+        return np.fromiter((ranks[digest] for digest in hashes.tolist()), np.int32, len(hashes))
 
     def find(self, urls: Sequence[Url]) -> Ids:
         """The ids of the URLs, -1 for those never seen."""
@@ -70,16 +85,17 @@ class Addresses:
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         self._ends.extend(len(self._text) + np.cumsum(lengths))
         self._text += b"".join(texts)
-        self._hosts.extend(np.fromiter((self._host_id(host(url)) for url in urls), np.int32, len(urls)))
+        self._hosts.extend(np.array([self._host_id(host(url)) for url in urls], np.int32))
 
     def _host_id(self, name: str) -> int:
         known = self._host_ids.get(name)
         if known is not None:
             return known
         new = self._host_ids[name] = len(self._host_ids)
+        self._host_names.append(name)
         self._sites.extend(np.array([self._site_ids.setdefault(site(name), len(self._site_ids))], np.int32))
         return new
 
 
 def _hashes(urls: Sequence[Url]) -> NDArray[np.uint64]:
-    return np.fromiter((xxh3_64_intdigest(url.encode()) for url in urls), np.uint64, len(urls))
+    return np.array([xxh3_64_intdigest(url.encode()) for url in urls], np.uint64)

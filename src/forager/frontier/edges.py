@@ -49,6 +49,8 @@ class Edges:
         return np.empty((len(rows), 0), np.float32) if self._state is None else self._state.view[rows]
 
     def clues(self, rows: Ids) -> Ragged:
+        if not len(self._clues):  # most strategies give none
+            return Ragged(self._clues.view, np.zeros(len(rows) + 1, np.int64))
         return Ragged(self._clues.view, self._clue_offsets.view).take(rows)
 
     def keep_largest(self, rows: Ids, columns: tuple[int, ...], state: Floats) -> None:
@@ -90,21 +92,22 @@ class Edges:
             return
         if int(targets.max()) >= len(self._last):
             self._last.resize(int(targets.max()) + 1)
-        before = np.empty(len(rows), np.int32)
-        last = self._last.view
-        for i, (target, row) in enumerate(zip(targets.tolist(), rows.tolist(), strict=True)):
-            before[i] = last[target]
-            last[target] = row
+        order = np.argsort(targets, kind="stable")
+        ahead, behind = order[:-1], order[1:]
+        again = targets[behind] == targets[ahead]  # a target that the page links to more than once
+        before = self._last.view[targets]
+        before[behind[again]] = rows[ahead[again]]
+        self._last.view[targets] = rows  # of a target's rows the last one stays
         self._before.extend(before)
 
     def into(self, target: int) -> Ids:
         """The edges into a target, oldest first."""
         rows: list[int] = []
-        before = self._before.view
-        row = int(self._last.view[target]) if target < len(self._last) else -1
+        before = self._before.view.item
+        row = self._last.view.item(target) if target < len(self._last) else -1
         while row >= 0:
             rows.append(row)
-            row = int(before[row])
+            row = before(row)
         return np.array(rows[::-1], np.int32)
 
     def redirect(self, source: int, target: int) -> None:

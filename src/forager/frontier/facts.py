@@ -47,6 +47,7 @@ class Facts:
         self._is_seed = Column(np.bool_)
         self._depth = Column(np.int32)
         self._leads_to = Column(np.int32, fill=-1)  # where an id redirects; -1: nowhere
+        self._redirects = False  # whether any does
         self._common_row = Column(np.int32, fill=-1)  # row of _common of a visited page; -1: none
         self._common, self._common_offsets = Column(np.uint32), Column(np.int64)
         self._common_offsets.resize(1)
@@ -61,6 +62,8 @@ class Facts:
 
     def _grow(self) -> None:
         known = len(self.addresses)
+        if known == len(self._common_row):
+            return
         columns: tuple[Column[Any], ...] = (
             *(self._relevance, self._raw, self._inlinks, self._relevant_inlinks, self._kept),
             *(self._is_seed, self._depth, self._leads_to, self._common_row),
@@ -79,6 +82,8 @@ class Facts:
 
     def final(self, ids: Ids) -> Ids:
         """Where the ids lead, as far as redirects are known."""
+        if not self._redirects:
+            return ids
         leads_to = self._leads_to.view
         moved = leads_to[ids] >= 0
         while moved.any():
@@ -92,7 +97,7 @@ class Facts:
             return
         moved = self.edges.into(source)
         self.edges.redirect(source, target)
-        self._leads_to.view[source] = target
+        self._leads_to.view[source], self._redirects = target, True
         self._inlinks.view[target] += self._inlinks.view[source]
         self._relevant_inlinks.view[target] += self._relevant_inlinks.view[source]
         if self._kept.view[target] < 0:
@@ -118,7 +123,7 @@ class Facts:
     def _inlinks_of(self, id: int, kept: int) -> Inlinks:
         rows = self.edges.into(id) if kept >= 0 else np.empty(0, np.int32)  # no link was followed to a seed
         if len(rows):
-            ahead = np.lexsort((rows, -self.edges.scores[rows], rows != kept))
+            ahead = np.lexsort((-self.edges.scores[rows], rows != kept))  # stable: of equals the older is ahead
             rows = rows[ahead[:INLINKS]]
         edges = self.edges
         return Inlinks(edges.sources[rows], edges.scores[rows], edges.state(rows), edges.clues(rows))
@@ -145,7 +150,8 @@ class Facts:
         rows = self.edges.append(source, targets, scored)
         replaced = self._kept.view[ids]
         self._kept.view[ids[kept]] = rows[kept]
-        self._carry_largest(replaced, self._kept.view[ids], rows)
+        if self._largest_state:
+            self._carry_largest(replaced, self._kept.view[ids], rows)
         distinct = np.unique(targets)
         self._inlinks.view[distinct] += 1
         if self._relevance.view[source] >= 0.5:
@@ -160,10 +166,9 @@ class Facts:
 
     def _carry_largest(self, before: Ids, now: Ids, rows: Ids) -> None:
         """Raise the state of the links kept now by that of those they replaced, and of those found beside them."""
-        if self._largest_state:
-            for others in (before, rows):
-                both = (others >= 0) & (now >= 0)
-                self.edges.keep_largest(now[both], self._largest_state, self.edges.state(others[both]))
+        for others in (before, rows):
+            both = (others >= 0) & (now >= 0)
+            self.edges.keep_largest(now[both], self._largest_state, self.edges.state(others[both]))
 
     def waiting(self, frontier: Frontier) -> Waiting:
         """All that waits, in batches, each link with what its kept parent gave it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from forager.errors import ForagerError
 from forager.types import Answer, Floats, Ids
@@ -17,9 +17,8 @@ class StoreFull(ForagerError):  # noqa: N818 - says what is the case, as Forager
     """The disk takes no more. Nothing acknowledged is lost, nothing of the failed group is on disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewUrl:
-    """A URL found for the first time."""
+class NewUrl(NamedTuple):
+    """A URL found for the first time. A tuple, because a page may bring a hundred of them."""
 
     id: int  # one more than that of the URL before it
     text: str

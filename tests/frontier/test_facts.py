@@ -1,0 +1,70 @@
+"""Addresses and edges against dictionaries and lists."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forager.frontier.addresses import Addresses
+from forager.frontier.edges import Edges
+from forager.types import Ragged, ScoredLinks, Url
+from forager.urls import host, site
+
+NAMES = st.integers(0, 30).map(lambda n: Url(f"http://h{n % 4}.{'a.org' if n % 3 else 'b.co.uk'}/{n}"))
+
+
+@given(st.lists(st.lists(NAMES, max_size=12), max_size=12))
+def test_ids_count_up_in_the_order_of_discovery(batches: list[list[Url]]) -> None:
+    addresses, known = Addresses(), dict[Url, int]()
+    for batch in batches:
+        expected = [known.setdefault(url, len(known)) for url in batch]
+        assert addresses.intern(batch).tolist() == expected
+    assert len(addresses) == len(known)
+    assert [addresses[id] for id in range(len(addresses))] == list(known)
+    assert addresses.find(list(known)).tolist() == list(known.values())
+    assert addresses.find([Url("http://never.org/")]).tolist() == [-1]
+    assert [addresses.host(id) for id in known.values()] == [host(url) for url in known]
+    hosts = dict.fromkeys(host(url) for url in known)
+    assert addresses.host_count == len(hosts)
+    by_site = {name: int(addresses.sites[number]) for number, name in enumerate(hosts)}
+    assert all((site(a) == site(b)) == (by_site[a] == by_site[b]) for a in hosts for b in hosts)
+
+
+PAGE = st.lists(st.integers(0, 9), max_size=8)
+EVENT = st.one_of(st.tuples(st.just("page"), PAGE), st.tuples(st.just("moved"), st.tuples(*[st.integers(0, 9)] * 2)))
+
+
+@given(st.lists(EVENT, max_size=15), st.booleans())
+def test_edges_into_a_target_are_all_there_oldest_first(events: list[tuple[str, list[int]]], clued: bool) -> None:
+    """Repeated targets on one page, and targets that turn out to lead to others."""
+    edges, targets, clues = Edges(), list[int](), list[list[int]]()
+    for number, (kind, what) in enumerate(events):
+        if kind == "page":
+            rows = [[number, place] for place in range(len(what))]
+            scored = ScoredLinks(
+                np.arange(len(what), dtype=np.float32),
+                state=np.full((len(what), 1), number, np.float32),
+                clues=Ragged.of(rows) if clued else None,
+            )
+            appended = edges.append(number, np.array(what, np.int32), scored)
+            assert appended.tolist() == list(range(len(targets), len(targets) + len(what)))
+            targets += what
+            clues += rows
+        elif what[0] != what[1]:
+            edges.redirect(*what)
+            targets = [what[1] if target == what[0] else target for target in targets]
+    for target in range(10):
+        rows_into = [row for row, each in enumerate(targets) if each == target]
+        assert edges.into(target).tolist() == rows_into
+    everything = np.arange(len(targets), dtype=np.int32)
+    assert edges.targets.tolist() == targets
+    assert [edges.clues(everything)[row].tolist() for row in range(len(targets))] == (
+        clues if clued else [[]] * len(targets)
+    )
+    offsets, seen, _ = edges.csr(20)
+    assert offsets[-1] == len(targets)
+    assert all(
+        sorted(seen[offsets[page] : offsets[page + 1]]) == sorted(np.array(targets)[edges.sources == page].tolist())
+        for page in range(15)
+    )
