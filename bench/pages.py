@@ -6,6 +6,7 @@ import gc
 import random
 import time
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,12 +14,13 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from selectolax.lexbor import LexborHTMLParser
 
 from forager import text
+from forager.lab.webs.procedural import ProceduralWeb, WebPlan
 from forager.page import from_bytes, parse, to_bytes
 from forager.page.bounds import tame
 from forager.page.decode import decode
 from forager.page.tree import Walk
 from forager.types import Fetch, Page
-from forager.urls import RULES
+from forager.urls import RULES, UrlRules
 
 T = TypeVar("T")
 
@@ -64,6 +66,28 @@ def synthetic(seed: int, links: int = 80, host: str = "example.org") -> Fetch:
     return Fetch(url, markup.encode())
 
 
+def reference(n: int = 150) -> list[Fetch]:
+    """Pages of the reference web: 43 KB, 80 links."""
+    web = ProceduralWeb(WebPlan.reference())
+    pages, waiting = [], list(islice(web.homes(), 20))
+    for url in waiting:  # grows while we go
+        response = web.respond(url)
+        if response.status == 200:
+            pages.append(Fetch(url, response.body))
+            waiting += web.links(url)[len(pages) % 7 :: 5]
+        if len(pages) == n:
+            break
+    return pages
+
+
+def link_targets(pages: Sequence[Page], hrefs: Sequence[list[str]]) -> None:
+    """Of all pages once, by rules that have seen none of them: what a crawl pays, not what a second round does."""
+    rules = UrlRules()
+    for page, found in zip(pages, hrefs, strict=True):
+        for href in found:
+            rules.join(page.url, href)
+
+
 def bare_parse(fetch: Fetch) -> LexborHTMLParser:
     """The least there is to do: the tree, with nothing read from it."""
     return LexborHTMLParser(fetch.body)
@@ -82,9 +106,14 @@ def milliseconds(work: Callable[[T], object], over: Sequence[T], rounds: int = 7
 
 
 def main() -> None:
-    fetches = sample()
+    for name, fetches in (("recorded", sample()), ("reference", reference())):
+        report(name, fetches)
+
+
+def report(name: str, fetches: list[Fetch]) -> None:
     contents = [decode(fetch.body, fetch.charset) for fetch in fetches]
     trees = [LexborHTMLParser(content) for content in contents]
+    hrefs = [[link[0] for link in Walk().over(tree.root).links] for tree in trees if tree.root]
     pages = [page for fetch in fetches if isinstance(page := parse(fetch), Page)]
     packed = [to_bytes(page) for page in pages]
     rows = {
@@ -92,6 +121,7 @@ def main() -> None:
         "decode": milliseconds(lambda fetch: decode(fetch.body, fetch.charset), fetches),
         "bounds": milliseconds(tame, contents),
         "walk": milliseconds(lambda tree: tree.root and Walk().over(tree.root), trees),
+        "link targets, first seen": milliseconds(lambda _: link_targets(pages, hrefs), [None]) / len(pages),
         "tokens": milliseconds(lambda page: text.terms(page.leaves), pages),
         "parse()": milliseconds(parse, fetches),
         "to_bytes": milliseconds(to_bytes, pages),
@@ -100,9 +130,9 @@ def main() -> None:
     rows["parse() without tokens"] = rows["parse()"] - rows["tokens"]
     size = sum(len(fetch.body) for fetch in fetches) / len(fetches) / 1000
     leaves, links = (sum(len(getattr(page, part)) for page in pages) / len(pages) for part in ("leaves", "links"))
-    print(f"{len(pages)} pages of {size:.0f} KB, {leaves:.0f} leaves, {links:.0f} links")
+    print(f"{name}: {len(pages)} pages of {size:.0f} KB, {leaves:.0f} leaves, {links:.0f} links")
     for stage, took in rows.items():
-        print(f"{stage:<24}{took:7.3f} ms {took / rows['bare selectolax parse']:6.2f}x")
+        print(f"{stage:<26}{took:7.3f} ms {took / rows['bare selectolax parse']:6.2f}x")
 
 
 if __name__ == "__main__":

@@ -197,6 +197,24 @@ def test_tag_paths_name_ids_and_classes() -> None:
     )
 
 
+def test_tag_paths_of_neighbours_share_only_what_is_around_both() -> None:
+    page = page_of(
+        "<div id=a><p><a href=1>x</a></p><p class=c><a href=2>y</a></p></div><div><p><a href=3>z</a></p></div>"
+    )
+    assert page.links.tag_paths == ("html body div#a p a", "html body div#a p.c a", "html body div p a")
+
+
+@pytest.mark.parametrize("depth", range(27, 40))
+def test_long_tag_paths_keep_both_ends(depth: int) -> None:
+    page = page_of(
+        "".join(f"<div id=d{n}>" for n in range(depth)) + "<a href=1>x</a><p><a href=2>y</a></p><a href=3>z</a>"
+    )
+    around = ["html", "body", *(f"div#d{n}" for n in range(depth))]
+    for inner, path in zip(([], ["p"], []), page.links.tag_paths, strict=True):
+        parts = around + inner
+        assert path.split() == [*(parts if len(parts) <= 32 else parts[:4] + parts[-28:]), "a"]
+
+
 def test_rel() -> None:
     assert page_of("<a href=1 rel='nofollow ugc'>x</a><a href=2>y</a>").links.rels == ("nofollow ugc", "")
 

@@ -155,3 +155,9 @@ def test_rows_can_be_joined_again() -> None:
     rows = text.terms(["one two", "", "three"])
     assert isinstance(rows, Ragged)
     assert rows.span(0, 2).tolist() == [text.term(word) for word in ("one", "two", "three")]
+
+
+@given(st.lists(st.text(alphabet="aB \x1eΣσÉe\u0301İ漢\xad中ß", max_size=6), max_size=8))
+def test_leaves_do_not_touch_each_other(leaves: list[str]) -> None:
+    together = text.terms(leaves)
+    assert [together[row].tolist() for row in range(len(leaves))] == [text.terms([leaf])[0].tolist() for leaf in leaves]

@@ -1,9 +1,11 @@
 """One canonical form: the same address gives one string, different ones stay apart."""
 
 import pytest
-from hypothesis import given
+from ada_url import join_url
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forager import urls
 from forager.types import Url
 from forager.urls import RULES, UrlRules, host, site
 
@@ -79,6 +81,87 @@ def test_join() -> None:
     assert RULES.join(base, "//x.y") == "http://x.y/"
     assert RULES.join(base, "mailto:a@b") is None
     assert RULES.join(base, "http://[") is None
+
+
+def parsed(rules: UrlRules, base: Url, href: str) -> Url | None:
+    """The target by parsing, whatever the reference looks like."""
+    try:
+        return rules._canonical(join_url(base, href))
+    except (ValueError, UnicodeError):
+        return None
+
+
+BASES = [
+    "http://a.b/",
+    "https://a.b:81/c/d/e.html",
+    "http://a.b/c//d/?q=/x/y",
+    "http://a.b/..c/%2F/~d",
+    "http://[::1]/x/",
+]
+PIECES = [
+    "http://",
+    "https://",
+    "x.yz",
+    "10.0.0.1",
+    "0x7f",
+    "xn--a",
+    "XN--",
+    ":80",
+    "/",
+    "//",
+    "../",
+    "./",
+    "..",
+    ".",
+    "%2e",
+]
+PIECES += [
+    "%2E",
+    "%25",
+    "%C3",
+    "%c3",
+    "%7E",
+    "%",
+    "?",
+    "&",
+    "=",
+    "utm_id=1",
+    "GCLID",
+    "a=b",
+    "a",
+    "Z9_~",
+    ";jsessionid=1",
+]
+PIECES += ["#", "#t.op", ":", "@", "\\", " ", "\t", "ä", "\ud800", "'", "-", "^", "|", "http:", "x" * 60, "+,!$()*"]
+
+
+@given(st.sampled_from(BASES), st.lists(st.sampled_from(PIECES), max_size=8))
+@settings(max_examples=2000)
+def test_references_put_together_are_those_parsed(base: str, pieces: list[str]) -> None:
+    here, href, rules = RULES.canonical(base), "".join(pieces), UrlRules(longest=100)
+    assert here is not None
+    expected = parsed(rules, here, href)
+    assert rules.join(here, href) == expected
+    assert rules.join(here, href) == expected  # remembered
+
+
+@pytest.mark.parametrize("above", range(6))
+def test_folders_above_a_page(above: int) -> None:
+    for base in map(Url, ["http://a.b/c/d/e?f/g", "http://a.b/", "http://a.b/c//d/e", "https://localhost/c/"]):
+        assert urls._folder(base, above) + "x" == parsed(RULES, base, "../" * above + "x")
+
+
+def test_what_is_remembered_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(urls, "_REMEMBERED", 3)
+    monkeypatch.setattr(urls, "_NAMES", 3)
+    rules = UrlRules()
+    for n in range(20):
+        assert rules.join(Url("http://a.b/c"), f"d{n}?e{n}=1") == f"http://a.b/d{n}?e{n}=1"
+        rules.join(Url("http://a.b/c"), f"{'x' * 10_000}{n}")
+        rules.join(Url("http://a.b/c"), f"d?{'x' * 10_000}{n}#{'y' * 400}")
+    assert len(rules._joined) <= 3
+    assert max(len(name) for name in rules._names) < 10
+    assert len(rules._names) <= 3
 
 
 @given(st.text(alphabet="ab%2541zZ/.?&=;#:@ ä[]\\\x00\ud800", max_size=40))

@@ -30,6 +30,18 @@ _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid)=[^/;?]*", re.IGNORECASE)
 
+# What most references are made of: characters and escapes that are canonical already.
+_ESCAPES = "%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF])"
+_PATH, _QUERY = (rf"[{kept}]*+(?:{_ESCAPES}[{kept}]*+)*+" for kept in (r"\w~!$&()*+,=@./-", r"\w~!$&()*+,=@./:;-"))
+_PLAIN = re.compile(
+    rf"(https?://(?:[a-z0-9-]++\.)*+[a-z]++(?=/))?((?:\.\./)*+)({_PATH})(?:\?({_QUERY}))?(?:#[\w.-]*+)?", re.ASCII
+)
+_ABSOLUTE = ("http://", "https://")
+# Navigation and links to the same pages repeat: of 200 pages of the reference web 63 % were known, which saves 0.05 of
+# 0.11 ms a page; of 150 of wikispeedia 39 %, which saves nothing. About 10 MB; forgotten all at once when full.
+_REMEMBERED, _SHORT = 30_000, 300  # references, characters of one
+_NAMES = 4096  # of parameters
+
 
 @dataclass(frozen=True)
 class UrlRules:
@@ -38,6 +50,8 @@ class UrlRules:
     strip: tuple[str, ...] = ()  # parameter names stripped besides TRACKING and SESSION; a trailing * is a wildcard
     longest: int = LONGEST
     _stripped: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    _joined: dict[tuple[str, str], Url] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _names: dict[str, bool] = field(init=False, repr=False, compare=False, default_factory=dict)  # kept?
 
     def __post_init__(self) -> None:
         names = (re.escape(name).replace(r"\*", "[^=]*") for name in (*TRACKING, *SESSION, *self.strip))
@@ -52,10 +66,58 @@ class UrlRules:
 
     def join(self, base: Url, href: str) -> Url | None:
         """The canonical target of a reference found on a page at `base`; None as in `canonical`."""
+        if href.startswith(_ABSOLUTE):
+            within = ""
+        elif href.startswith("/"):
+            within = base[: base.index("/", 8)]
+        else:
+            within = _folder(base, 0)
+        known = self._joined.get((within, href))
+        return known if known is not None else self._join(base, within, href)
+
+    def _join(self, base: Url, within: str, href: str) -> Url | None:
+        plain = _PLAIN.fullmatch(href)
+        if plain is not None and (url := self._join_plain(base, within, *plain.groups())) is not None:
+            if len(self._joined) >= _REMEMBERED:
+                self._joined.clear()
+            if len(within) + len(href) <= _SHORT:
+                self._joined[within, href] = url
+            return url
         try:
             return self._canonical(join_url(base, href))
         except (ValueError, UnicodeError):
             return None
+
+    def _join_plain(
+        self, base: Url, within: str, origin: str | None, ups: str, path: str, query: str | None
+    ) -> Url | None:
+        """The same where strings need only be put together; None where they must be parsed, which is 2.5x slower."""
+        if not path or "/." in path or path[0] == ".":
+            return None
+        if origin is not None:
+            if "xn--" in origin:  # may be wrong
+                return None
+        elif path[0] == "/" and (ups or path[:2] == "//"):
+            return None
+        else:
+            origin = _folder(base, len(ups) // 3) if ups else within
+        url = f"{origin}{path}?{query}" if query else origin + path
+        if len(url) > self.longest or (query and not self._keeps(query)):  # in this order: names are remembered
+            return None
+        return Url(url)
+
+    def _keeps(self, query: str) -> bool:
+        """Nothing of it is stripped. Remembered by name: a site has few of them, and the pattern is slow."""
+        for pair in query.split("&"):
+            name = pair.partition("=")[0]
+            kept = self._names.get(name)
+            if kept is None:
+                if len(self._names) >= _NAMES:
+                    self._names.clear()
+                kept = self._names[name] = not self._stripped.match(name)
+            if not kept or not pair:
+                return False
+        return True
 
     def _canonical(self, whatwg: str) -> Url | None:
         scheme, _, rest = whatwg.partition("://")
@@ -71,6 +133,17 @@ class UrlRules:
             query = "&".join(pair for pair in query.split("&") if pair and not self._stripped.match(pair))
         url = f"{scheme}://{host}{slash}{path}{'?' if query else ''}{query}"
         return Url(url) if host and len(url) <= self.longest else None
+
+
+@lru_cache(maxsize=256)
+def _folder(base: Url, above: int) -> str:
+    """The folder a page is in, or the one so many above it; above the top there is only the top."""
+    top = base.index("/", 8) + 1
+    end = base.partition("?")[0].rindex("/") + 1
+    while above and end > top:
+        end = base.rindex("/", 0, end - 1) + 1
+        above -= 1
+    return base[:end]
 
 
 def _bare_host(authority: str) -> str:

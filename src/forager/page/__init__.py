@@ -25,7 +25,7 @@ from forager import text
 from forager.page.bounds import tame
 from forager.page.decode import decode, is_binary
 from forager.page.packed import pack, unpack
-from forager.page.tree import Tree, Walk
+from forager.page.tree import FoundLink, Tree, Walk
 from forager.types import Failure, Fetch, Heading, Ids, Links, Page, Reason, Url
 from forager.urls import RULES, UrlRules
 
@@ -96,15 +96,16 @@ def _refuse(fetch: Fetch, largest: int) -> tuple[Reason, str] | None:
 
 def _page(url: Url, tree: Tree, rules: UrlRules) -> Page:
     base = (tree.base and rules.join(url, tree.base)) or url
+    tags, regions = zip(*tree.places, strict=True)  # there is no page without a leaf
     return Page(
         url=url,
         title=_one_line(tree.title or ""),
         leaves=tuple(tree.leaves),
-        tags=tuple([name for name, _ in tree.places]),
+        tags=tags,
         terms=text.terms(tree.leaves),
-        regions=np.frombuffer(bytes([region for _, region in tree.places]), np.uint8),
+        regions=np.frombuffer(bytes(regions), np.uint8),
         links=_links(url, base, tree, rules),
-        headings=tuple(Heading(level, *span) for level, span in tree.headings),
+        headings=tuple([Heading(level, *span) for level, span in tree.headings]),
         keywords=_one_line(tree.keywords),
         description=_one_line(tree.description),
         canonical=rules.join(base, tree.canonical) if tree.canonical else None,
@@ -113,25 +114,26 @@ def _page(url: Url, tree: Tree, rules: UrlRules) -> Page:
 
 
 def _links(url: Url, base: Url, tree: Tree, rules: UrlRules) -> Links:
-    targets: dict[str, Url | None] = {}  # many links of a page say the same
+    known: dict[str, Url | None] = {}  # many links of a page say the same
+    targets: list[Url] = []
+    kept: list[FoundLink] = []
     for link in tree.links:
-        if link.href not in targets:
-            targets[link.href] = rules.join(base, link.href)
-    kept = [(target, link) for link in tree.links if (target := targets[link.href]) and target != url]
-    spans = np.array([link.span for _, link in kept], np.int32).reshape(-1, 2)
-    return Links(
-        tuple(target for target, _ in kept),
-        tuple(_anchor(tree.leaves, *link.span) for _, link in kept),
-        spans[:, 0].copy(),
-        spans[:, 1].copy(),
-        tuple(link.path for _, link in kept),
-        tuple(link.rel for _, link in kept),
-    )
+        href = link[0]
+        if href in known:
+            target = known[href]
+        else:
+            target = known[href] = rules.join(base, href)
+        if target is not None and target != url:
+            targets.append(target)
+            kept.append(link)
+    _, spans, paths, rels = zip(*kept, strict=True) if kept else ((), (), (), ())
+    first, last = np.array(spans, np.int32).reshape(-1, 2).T.copy()
+    return Links(tuple(targets), tuple([_anchor(tree.leaves, *span) for span in spans]), first, last, paths, rels)
 
 
 def _anchor(leaves: Sequence[str], first: int, last: int) -> str:
     if first == last:
-        return _one_line(leaves[first][:1000])
+        return " ".join(leaves[first][:1000].split())
     return _one_line(" ".join(leaves[first : min(last, first + 200) + 1])[:1000])
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 LIMIT = 300_000_000  # steps; about a second
 _SMALL = 64_000  # characters that cannot hold enough attributes or nested tags to matter
 _REOPEN = 500  # steps to open a formatting element again: it takes memory too
@@ -68,7 +70,10 @@ def _is_harmless(markup: str) -> bool:
     """So small that it would do even if no formatting were ever closed: quick to say of most pages."""
     if len(markup) >= _SMALL:
         return False
-    tags = markup.count("<")
+    octets = np.frombuffer(markup.encode("utf-8", "surrogatepass"), np.uint8)
+    tags = int(np.count_nonzero(octets == ord("<")))  # 8 us; str.count takes 27
+    if tags * tags // 4 * _REOPEN <= LIMIT:  # even if every other tag were one; to count end tags takes 0.05 ms
+        return True
     formats = min(tags - markup.count("</"), tags // 2)  # as many as would be worst
     if formats * (tags - formats) * _REOPEN <= LIMIT:
         return True

@@ -70,7 +70,7 @@ def decode(body: bytes, charset: str = "") -> str:
 
 def is_binary(body: bytes) -> bool:
     """NUL bytes throughout, and no UTF-16 either. A long run of them is a hole in a file, and counts once."""
-    if not body.count(0) or body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _wide(body):
+    if 0 not in body or body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _wide(body):
         return False
     return len(_NULS.findall(body)) > max(8, len(body) // 200)
 

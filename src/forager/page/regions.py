@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from selectolax.lexbor import LexborNode
-
 from forager.types import Region
 
 _BODY, _NAVIGATION, _MAIN, _FOOTER = (int(region) for region in Region)  # plain ints: the walk compares thousands
@@ -26,14 +24,15 @@ _WORDS = (
 )
 _REGIONS = tuple((frozenset(words.split()), region) for words, region in _WORDS)
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+Attributes = dict[str, str | None]
+
 _LONGEST = 200  # characters of an id or class list that are looked at
 
 
-def region_of(name: str, node: LexborNode, outer: int) -> int:
+def region_of(name: str, said: Attributes, outer: int) -> int:
     """The region inside an element, given the one outside."""
     if name in _ELEMENTS:
         return _ELEMENTS[name]
-    said = node.attributes
     if said:
         role = said.get("role")
         if role and role in _ROLES:
