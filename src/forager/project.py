@@ -40,13 +40,14 @@ class Project:
         self.folder = folder
         config = read_config(folder / CONFIG)
         self.config = msgspec.structs.replace(config, seeds=(*config.seeds, *self._more_seeds()))
+        self._rules = UrlRules(config.urls.strip, config.urls.longest)
 
     def _more_seeds(self) -> list[str]:
         return read_seeds(self.folder / SEEDS) if (self.folder / SEEDS).exists() else []
 
     def add_seeds(self, urls: Sequence[str]) -> int:
         """Seeds for the next crawl; how many were new."""
-        rules = UrlRules(self.config.urls.strip, self.config.urls.longest)
+        rules = self._rules
         known = {rules.canonical(seed) for seed in self.config.seeds}
         for url in urls:
             if rules.canonical(url) is None:
@@ -96,12 +97,11 @@ class Project:
         return crawl.tally
 
     def _read(self, answer: Fetch) -> Page | Failure:
-        return parse(answer, UrlRules(self.config.urls.strip, self.config.urls.longest))
+        return parse(answer, self._rules)
 
     @asynccontextmanager
     async def _web(self, clock: Clock) -> AsyncIterator[tuple[Fetcher, Courtesy | None]]:
-        fetch = self.config.fetch
-        rules = UrlRules(self.config.urls.strip, self.config.urls.longest)
+        fetch, rules = self.config.fetch, self._rules
         if fetch.replay is not None:
             yield open_recording(Path(fetch.replay), rules).fetcher, None
             return
