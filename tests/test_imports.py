@@ -13,7 +13,7 @@ FLOORS = (
     {"text", "urls", "topic", "models", "registry"},
     {"page", "scope", "config"},
     {"critics", "strategies", "frontier", "fetch", "store"},
-    {"step"},
+    {"step", "sweep"},
     {"crawl"},
     {"journal"},
     {"project"},

@@ -29,6 +29,7 @@ from forager.page import parse
 from forager.scope import Scope
 from forager.step import Reader, Step, Taken
 from forager.strategies import make_strategy
+from forager.sweep import Sweep
 from forager.types import (
     Answer,
     Candidate,
@@ -66,6 +67,8 @@ class Tally:
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))  # relevance of the latest pages
     misses: Counter[Reason] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)  # links out of scope, by rule
+    sweeps: int = 0
+    sweeps_skipped: int = 0  # because the one before was not done
     longest_step: float = 0.0  # seconds the loop was held up by one page or commit
     stopped: str = ""  # why, in words; "" while it runs
 
@@ -169,6 +172,9 @@ class Crawl:
         self.attempts: Counter[int] = Counter()  # failures for the moment, by id
         self._tasks: dict[asyncio.Task[Visit | Miss | None], None] = {}
         self._stop = ""
+        self._running = False
+        self._sweep: Sweep | None = None
+        self._sweeping: asyncio.Future[None] | None = None
         self._resting: asyncio.Future[None] | None = None  # while nothing is in flight
         if keeper is None:
             self.step.sow(self.seeds)
@@ -207,7 +213,7 @@ class Crawl:
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Crawl until something stops it; yields each page as it is taken in."""
-        self.tally.stopped = ""
+        self.tally.stopped, self._running = "", True
         start = self._clock.now()
         try:
             while True:
@@ -220,6 +226,9 @@ class Crawl:
                     yield visit
                     self.sweep_if_due()
                 self._commit_if_due()
+                if self._sweeping is not None and self._sweeping.done():
+                    self._sweeping.result()  # raises what the strategy raised
+                    self._sweeping = None
         finally:
             await self._land_all()
             self.tally.rejected = self.step.rejected
@@ -276,15 +285,38 @@ class Crawl:
 
     async def _land_all(self) -> None:
         """Give up what is in flight: its links wait again."""
-        tasks, self._tasks = list(self._tasks), {}
+        tasks, self._tasks, self._running = list(self._tasks), {}, False
         for task in tasks:
             task.cancel()
+        if self._sweep is not None:
+            self._sweep.stop()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if self._sweeping is not None:
+            sweeping, self._sweeping = self._sweeping, None
+            await sweeping  # a strategy's error is not lost
 
     def sweep_if_due(self) -> None:
-        """After a page: sweeps come at fixed numbers of pages, so that a resumed crawl has them at the same ones."""
-        if self._every is not None and self.tally.pages % self._every == 0:
+        """After a page: sweeps come at fixed numbers of pages, so that a resumed crawl has them at the same ones. On
+        the wall's clock they are made beside the loop, and skipped while one is."""
+        if self._every is None or self.tally.pages % self._every:
+            return
+        if isinstance(self._clock, VirtualClock) or not self._running:
             self.step.sweep()
+            self.tally.sweeps += 1
+        elif self._sweep is None:
+            assert isinstance(self.strategy, Rescores)
+            self._sweep = Sweep(self.strategy, self.facts, self.frontier)
+            self._sweeping = asyncio.ensure_future(self._sweep_beside(self._sweep))
+        else:
+            self.tally.sweeps_skipped += 1
+
+    async def _sweep_beside(self, sweep: Sweep) -> None:
+        ids, scores = await sweep.run()
+        began = self._clock.now()
+        self.step.swap(ids, scores)
+        self._note_pause(began)
+        self.tally.sweeps += 1
+        self._sweep = None
 
     def _commit_if_due(self) -> None:
         if self._keeper and self._keeper.due(self._clock.now()):

@@ -141,8 +141,11 @@ class Step:
         if isinstance(self._strategy, Rescores):
             waiting = self._facts.waiting(self._frontier)
             scores = list(self._strategy.rescore(waiting, self._facts.graph()))
-            ids = self._frontier.waiting
-            self._frontier.reorder(ids, self._seeds_first(ids, np.concatenate([np.empty(0, np.float32), *scores])))
+            self.swap(self._frontier.waiting, np.concatenate([np.empty(0, np.float32), *scores]))
+
+    def swap(self, ids: Ids, scores: Floats) -> None:
+        """Put in the scores of a sweep that was made beside the loop."""
+        self._frontier.reorder(ids, self._seeds_first(ids, scores))
 
     def offer(self, ids: Ids, scores: Floats) -> Mask:
         """Offer links to the frontier; a seed found on a page stays a seed."""

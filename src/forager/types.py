@@ -404,7 +404,11 @@ class Rescores(Protocol):
         """Pages between two sweeps."""
 
     def rescore(self, waiting: Waiting, graph: Graph) -> Iterator[Floats]:
-        """New scores for all that waits: an array for each batch, in order."""
+        """New scores for all that waits: an array for each batch, in order.
+
+        It is called between two steps; what it returns may be gone through in another thread while `observe` goes on,
+        so there it should rely on nothing that `observe` changes in place.
+        """
 
 
 @runtime_checkable
