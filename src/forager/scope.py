@@ -45,6 +45,8 @@ class Scope:
         """Sift the targets of links that would be `depth` links away from a seed."""
         if self.max_depth is not None and depth > self.max_depth:
             return Admission([], Counter({"depth": len(targets)} if targets else {}))
+        if not self._rules:
+            return Admission(list(range(len(targets))), Counter())
         rows: list[int] = []
         rejected: Counter[str] = Counter()
         for row, url in enumerate(targets):

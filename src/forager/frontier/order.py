@@ -114,6 +114,8 @@ class Standing:
 
     def offer(self, ids: Ids, scores: Floats) -> tuple[Mask, Ids]:
         """Combine findings in their order: which rows are the links kept, and the ids whose standing has changed."""
+        if self._policy in (Policy.FIRST, Policy.BEST):
+            return self._offer_once(ids, scores)
         rounds, groups = _rounds(ids)
         winners = np.full(len(ids), -1, np.intp)  # of each group of rows with the same id, the row kept
         changed: list[Ids] = []
@@ -125,6 +127,17 @@ class Standing:
         mask = np.zeros(len(ids), np.bool_)
         mask[winners[winners >= 0]] = True
         return mask, changed[0] if len(changed) == 1 else np.unique(np.concatenate(changed))
+
+    def _offer_once(self, ids: Ids, scores: Floats) -> tuple[Mask, Ids]:
+        """Under first and best only one finding of each id can be kept: the first that may be followed, or the best."""
+        never = scores == NEVER
+        order = np.lexsort((never if self._policy is Policy.FIRST else -scores, ids))  # stable: of equals the earlier
+        ordered = ids[order]
+        rows = order[np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))] if len(ids) else order
+        kept, moved, _ = self._find(ids[rows], scores[rows])
+        mask = np.zeros(len(ids), np.bool_)
+        mask[rows[kept]] = True
+        return mask, ids[rows[moved]]
 
     def _find(self, ids: Ids, scores: Floats) -> tuple[Mask, Mask, Mask]:
         """One finding each of distinct ids: where it is the link kept, where a score is new, where the link is out."""
