@@ -37,6 +37,7 @@ from forager.types import (
     Failure,
     Fetch,
     Fetcher,
+    Learns,
     Miss,
     Persists,
     Reason,
@@ -159,7 +160,7 @@ class Crawl:
         self._courtesy, self._keeper = courtesy, keeper
         budgets = Budgets(config.frontier.pages_per_host, config.frontier.pages_per_site)
         self.frontier = LaneFrontier(self.strategy.combine, budgets=budgets, rest_until=rest_until)
-        self.facts = Facts(self.strategy.combine.largest)
+        self.facts = Facts(self.strategy.combine.largest, evidence=isinstance(self.strategy, Learns))
         self.step = Step(
             critic=self.critic,
             strategy=self.strategy,

@@ -26,6 +26,7 @@ from forager.types import (
     Failure,
     Fetch,
     Ids,
+    Inlinks,
     Judgement,
     Learns,
     Miss,
@@ -195,7 +196,7 @@ class Journal:
         facts, step = crawl.facts, crawl.step
         lane = int(facts.addresses.hosts[record.asked])
         candidate = Candidate(record.asked, lane, record.score)
-        trace = replace(facts.trace(record.asked, record.answered, record.seq, record.score), depth=record.depth)
+        trace = self._trace_again(crawl, record)
         crawl.tally.requests += record.reason != Reason.ROBOTS
         self._know(crawl, urls, record.new_urls.stop)
         if record.outcome == "retry":
@@ -214,6 +215,13 @@ class Journal:
             crawl.tally.count(step.tell(miss) if fresh else miss)
         if self._checkpoint and record.seq == self._checkpoint[0]:
             crawl.frontier.reorder(self._checkpoint[1]["waiting"], self._checkpoint[1]["scores"])
+
+    def _trace_again(self, crawl: Crawl, record: Stored) -> Trace:
+        """The trace as the strategy saw it; without its inlinks where nobody learns."""
+        if isinstance(crawl.strategy, Learns):
+            trace = crawl.facts.trace(record.asked, record.answered, record.seq, record.score)
+            return replace(trace, depth=record.depth)
+        return Trace(record.answered, record.asked, record.seq, record.depth, record.score, _NO_INLINKS)
 
     def _apply_page(self, crawl: Crawl, record: Stored, trace: Trace, read: Reader, *, fresh: bool) -> None:
         facts = crawl.facts
@@ -241,6 +249,9 @@ class Journal:
         followed = {crawl.facts.addresses[id] for id in ids.tolist()}
         links = page.links.take([row for row, target in enumerate(page.links.targets) if target in followed])
         return Visit(page, links, judgement, trace, crawl.facts.known(ids))
+
+
+_NO_INLINKS = Inlinks(np.empty(0, np.int32), np.empty(0, np.float32), np.empty((0, 0), np.float32), Ragged.of([]))
 
 
 def _stored_urls(store: Store) -> Iterator[tuple[Url, float]]:

@@ -37,7 +37,9 @@ BATCH = 65_536
 
 
 class Facts:
-    def __init__(self, largest_state: tuple[int, ...] = ()) -> None:
+    def __init__(self, largest_state: tuple[int, ...] = (), *, evidence: bool = True) -> None:
+        """Without `evidence` none is gathered: where nobody learns, nobody takes it."""
+        self._gathers = evidence
         self.addresses = Addresses()
         self.edges = Edges()
         self._largest_state = largest_state
@@ -102,7 +104,7 @@ class Facts:
         self._relevant_inlinks.view[target] += self._relevant_inlinks.view[source]
         if self._kept.view[target] < 0:
             self._kept.view[target] = self._kept.view[source]
-        if self.judged(target):
+        if self._gathers and self.judged(target):
             self._pending.append(moved)
 
     # ---- outcomes
@@ -132,12 +134,15 @@ class Facts:
         """Note a page's judgement; returns every link whose two ends have become known since the last time."""
         self._relevance.view[trace.id], self._raw.view[trace.id] = judgement.relevance, judgement.raw
         self._depth.view[trace.id] = trace.depth
-        self._pending.append(self.edges.into(trace.id))
+        if self._gathers:
+            self._pending.append(self.edges.into(trace.id))
         return self.evidence()
 
     def evidence(self) -> Evidence:
         """Hand over the evidence that has gathered."""
-        rows = np.concatenate(self._pending) if self._pending else np.empty(0, np.int32)
+        if not self._pending:
+            return _NO_EVIDENCE
+        rows = np.concatenate(self._pending)
         self._pending = []
         raw = self._raw.view
         return Evidence(self.edges.clues(rows), raw[self.edges.targets[rows]], raw[self.edges.sources[rows]])
@@ -160,9 +165,10 @@ class Facts:
             self._common_row.view[source] = len(self._common_offsets) - 1
             self._common.extend(scored.common)
             self._common_offsets.extend(np.array([len(self._common)], np.int64))
-        late = rows[~np.isnan(self._relevance.view[targets])]
-        if len(late):
-            self._pending.append(late)
+        if self._gathers:
+            late = rows[~np.isnan(self._relevance.view[targets])]
+            if len(late):
+                self._pending.append(late)
 
     def _carry_largest(self, before: Ids, now: Ids, rows: Ids) -> None:
         """Raise the state of the links kept now by that of those they replaced, and of those found beside them."""
@@ -209,6 +215,9 @@ class _WaitingLinks:
         ids = self.frontier.waiting
         for start in range(0, len(ids), BATCH):
             yield self.facts.batch(ids[start : start + BATCH], self.frontier)
+
+
+_NO_EVIDENCE = Evidence(Ragged.of([]), np.empty(0, np.float32), np.empty(0, np.float32))
 
 
 def _spread(rows: Ragged, where: Mask) -> Ragged:
