@@ -112,7 +112,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     with start("--folder", str(tmp_path)) as process:
         _, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 2
-    assert err == f"forager: {tmp_path} is not empty: give --folder another one, or remove it\n"
+    assert err == f"forager: {tmp_path} is not empty: name a new folder, or remove it\n"
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
 
 

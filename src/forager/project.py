@@ -137,6 +137,18 @@ def new_project(folder: Path, toml: str, seeds: Sequence[str]) -> Project:
     return Project(folder)
 
 
+def empty_folder(folder: Path) -> Path:
+    """The folder, made if need be. One that holds anything is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        full = any(folder.iterdir())
+    except OSError as error:
+        raise ForagerError(f"{folder} cannot be used: {error.strerror}") from None
+    if full:
+        raise ForagerError(f"{folder} is not empty: name a new folder, or remove it")
+    return folder
+
+
 def changes_since(store: Store, config: CrawlConfig) -> list[str]:
     """The settings that differ from those of the session before, one line each."""
     sessions = store.sessions()

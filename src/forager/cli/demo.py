@@ -29,7 +29,7 @@ from forager.lab import curves
 from forager.lab.webs.procedural import ProceduralWeb, WebPlan
 from forager.lab.webs.procedural.topics import NONE
 from forager.page import parse
-from forager.project import new_project
+from forager.project import empty_folder, new_project
 from forager.store import Catalogue, Entry, Hit, SearchIndex
 from forager.topic import below
 from forager.types import Fetch, Page, Url
@@ -124,16 +124,7 @@ def _demo(place: Path, pages: int, seed: int, err: Console) -> None:
 
 
 def _empty(folder: Path | None) -> Path:
-    if folder is None:
-        return Path(tempfile.mkdtemp(prefix="forager-demo-"))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        full = any(folder.iterdir())
-    except OSError as error:
-        raise ForagerError(f"{folder} cannot be used: {error.strerror}") from None
-    if full:
-        raise ForagerError(f"{folder} is not empty: give --folder another one, or remove it")
-    return folder
+    return Path(tempfile.mkdtemp(prefix="forager-demo-")) if folder is None else empty_folder(folder)
 
 
 @contextmanager

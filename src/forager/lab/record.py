@@ -19,7 +19,7 @@ from pathlib import Path
 
 from forager.crawl import canonical_seeds, critic_of
 from forager.errors import ForagerError
-from forager.project import Project
+from forager.project import Project, empty_folder
 from forager.store import Catalogue, Entry, export
 from forager.store.reading import read_records, read_urls
 from forager.store.schema import open_to_read
@@ -51,7 +51,7 @@ def record(project: Path, folder: Path) -> Recorded:
     seeds = _seeds(crawled, aliases, pages)
     classes, note = _classes(crawled)
     labels = [_label(entry, classes) for entry in entries]
-    _make_empty(folder)
+    empty_folder(folder)
     export(project, folder / "pages.warc.gz", "warc")
     _write(folder / "aliases.tsv", ("linked", "url"), aliases.items())
     _write(folder / "seeds.tsv", ("url", "host"), ((url, host(url)) for url in seeds))
@@ -75,16 +75,6 @@ def _seeds(project: Project, aliases: Mapping[str, str], pages: Collection[str])
     seeds = canonical_seeds(project.config, UrlRules(urls.strip, urls.longest))
     starts = dict.fromkeys(aliases.get(seed, seed) for seed in seeds)
     return [Url(url) for url in starts if url in pages]
-
-
-def _make_empty(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        full = any(folder.iterdir())
-    except OSError as error:
-        raise ForagerError(f"{folder} cannot be used: {error.strerror}") from None
-    if full:
-        raise ForagerError(f"{folder} is not empty: name a new folder for the web")
 
 
 def _aliases(project: Path, pages: Collection[str]) -> dict[str, str]:
