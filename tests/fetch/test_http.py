@@ -7,7 +7,6 @@ import gzip
 import shutil
 import ssl
 import subprocess
-import time
 from email.utils import format_datetime
 from pathlib import Path
 
@@ -76,12 +75,11 @@ def test_no_type_may_be_a_page() -> None:
 
 @pytest.mark.parametrize("kind", ["image/png", "application/pdf", "text/css", "video/mp4", "application/rss+xml"])
 def test_other_types_are_not_read(kind: str) -> None:
-    started = time.monotonic()
+    """To read on would end in a timeout: the body never does."""
     endless = drip(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 99999999\r\n\r\n".encode())
     failure = failed(ask(endless), Reason.NOT_HTML)
     assert failure.detail == kind
     assert failure.status == 200
-    assert time.monotonic() - started < 1
 
 
 def test_of_any_type_the_start_is_read_when_asked_so() -> None:

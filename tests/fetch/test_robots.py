@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
@@ -189,10 +188,9 @@ def test_of_a_long_file_the_start_is_read_to_a_whole_line() -> None:
 
 
 def test_patterns_made_to_take_long() -> None:
+    """A matcher that tries all ways of a pattern would not come back."""
     text = "user-agent: *\n" + "".join(f"disallow: /{'*a' * 500}{n}$\n" for n in range(400))
-    started = time.perf_counter()
     assert allows(text, "/" + "a" * 1900)
-    assert time.perf_counter() - started < 2
 
 
 @given(st.binary(max_size=400), st.text(max_size=60))

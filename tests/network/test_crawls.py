@@ -18,6 +18,7 @@ import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
+from forager.errors import ForagerError
 from forager.lab.webs.procedural import ProceduralWeb, WebPlan
 from forager.lab.webs.server_log import impolite, read_log
 from forager.store import Catalogue
@@ -75,7 +76,7 @@ def wait_for_pages(folder: Path, count: int) -> None:
             try:
                 if len(pages_of(folder)) >= count:
                     return
-            except (sqlite3.Error, Exception):  # it is being made
+            except (ForagerError, sqlite3.Error):  # it is being made
                 pass
         time.sleep(0.02)
     raise AssertionError(f"no {count} pages in time")
