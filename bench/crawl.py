@@ -35,7 +35,7 @@ from bench import bare
 from bench.reference import PAGES, SEED, Run, homes, once, served
 from bench.spent import Spent
 from forager import models, text
-from forager.crawl import CRITIC_VERSION, Crawl
+from forager.crawl import Crawl
 from forager.critics.naive_bayes import NaiveBayes
 from forager.fetch.http import HttpFetcher
 from forager.fetch.robots import HostRules, Robots
@@ -44,6 +44,7 @@ from forager.frontier.facts import Facts
 from forager.journal import Journal, pack_links
 from forager.lab.webs.procedural import ProceduralWeb
 from forager.lab.webs.server import PLANS
+from forager.making import CRITIC_VERSION
 from forager.page import parse
 from forager.project import new_project
 from forager.scope import Scope

@@ -13,7 +13,7 @@ FLOORS = (
     {"text", "urls", "topic", "models", "registry"},
     {"page", "scope", "config"},
     {"critics", "strategies", "frontier", "fetch", "store"},
-    {"step", "sweep"},
+    {"step", "sweep", "making", "tally"},
     {"crawl"},
     {"journal"},
     {"project"},

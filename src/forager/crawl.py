@@ -8,28 +8,23 @@ flight, the same order always.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from math import inf
-from pathlib import Path
 from typing import Protocol
 
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig
-from forager.critics import make_critic
-from forager.errors import ForagerError
 from forager.fetch.failures import backoff
-from forager.fetch.replay import open_recording
 from forager.frontier import Budgets, LaneFrontier
 from forager.frontier.facts import Facts
-from forager.models import load
+from forager.making import critic_of, fetcher_of, scope_of, seeds_of, strategy_of
 from forager.page import parse
 from forager.scope import Scope
 from forager.step import Reader, Step, Taken
-from forager.strategies import make_strategy
 from forager.sweep import Sweep
+from forager.tally import Tally
 from forager.types import (
     Answer,
     Candidate,
@@ -39,7 +34,6 @@ from forager.types import (
     Fetcher,
     Learns,
     Miss,
-    Persists,
     Reason,
     Rescores,
     Strategy,
@@ -49,49 +43,10 @@ from forager.types import (
 )
 from forager.urls import UrlRules
 
-CRITIC_VERSION = 1  # of models of critics
 HOPS = 5  # redirects followed for one link
 LARGE = 1_000_000  # bytes of a body that is parsed beside the loop
-RECENT = 100
 COMMIT = 0.2  # seconds; what was taken in waits no longer to be committed, however slow the next answer is
 IN_FLIGHT = 64  # requests at once on the network
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a crawl has done so far."""
-
-    pages: int = 0
-    requests: int = 0
-    bytes: int = 0  # of page bodies
-    relevance: float = 0.0  # summed over the pages, by the critic
-    recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))  # relevance of the latest pages
-    misses: Counter[Reason] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)  # links out of scope, by rule
-    sweeps: int = 0
-    sweeps_skipped: int = 0  # because the one before was not done
-    longest_step: float = 0.0  # seconds the loop was held up by one page or commit
-    stopped: str = ""  # why, in words; "" while it runs
-
-    @property
-    def harvest(self) -> float:
-        """Mean relevance of the pages, by the critic."""
-        return self.relevance / self.pages if self.pages else 0.0
-
-    @property
-    def recent_harvest(self) -> float:
-        return sum(self.recent) / len(self.recent) if self.recent else 0.0
-
-    def count(self, outcome: Visit | Miss | None) -> None:
-        if isinstance(outcome, Visit):
-            self.count_page(outcome.judgement.relevance)
-        elif isinstance(outcome, Miss):
-            self.misses[outcome.reason] += 1
-
-    def count_page(self, relevance: float) -> None:
-        self.pages += 1
-        self.relevance += relevance
-        self.recent.append(relevance)
 
 
 class HostRules(Protocol):
@@ -148,12 +103,12 @@ class Crawl:
         rest_until: float = float("-inf"),
     ) -> None:
         rules = UrlRules(config.urls.strip, config.urls.longest)
-        self.seeds = canonical_seeds(config, rules)
+        self.seeds = seeds_of(config, rules)
         self.config, self.tally = config, Tally()
         self.critic = critic or critic_of(config)
         self.strategy = strategy or strategy_of(config, self.critic)
-        self.scope = scope or _scope(config, self.seeds)
-        self._fetcher = fetcher or _fetcher(config, rules)
+        self.scope = scope or scope_of(config, self.seeds)
+        self._fetcher = fetcher or fetcher_of(config, rules)
         self._clock = clock or (WallClock() if config.fetch.replay is None else VirtualClock())
         self._in_flight = config.frontier.in_flight or (1 if isinstance(self._clock, VirtualClock) else IN_FLIGHT)
         self._read: Reader = read or (lambda answer: parse(answer, rules))
@@ -426,44 +381,3 @@ class Crawl:
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
     return await anext(visits, None)
-
-
-def canonical_seeds(config: CrawlConfig, rules: UrlRules) -> list[Url]:
-    if not config.seeds:
-        raise ForagerError('no seeds: name at least one URL to start from, e.g. seeds = ["https://example.org/"]')
-    seeds: list[Url] = []
-    for text in config.seeds:
-        url = rules.canonical(text)
-        if url is None:
-            raise ForagerError(f"seed {text!r} is not an http or https URL of at most {rules.longest} characters")
-        seeds.append(url)
-    return seeds
-
-
-def _scope(config: CrawlConfig, seeds: list[Url]) -> Scope:
-    scope = config.scope
-    return Scope(scope.within, seeds, scope.include, scope.exclude, scope.schemes, scope.max_depth)
-
-
-def critic_of(config: CrawlConfig) -> Critic:
-    named = config.critic
-    if named is None:
-        raise ForagerError('no critic: name one, e.g. [critic] name = "predicate", options.keywords = ["…"]')
-    if named.model is None:
-        return make_critic(named.name, {"seed": config.seed}, named.options)
-    parts = load(Path(named.model), kind=named.name, version=CRITIC_VERSION)
-    critic = make_critic(named.name, {"seed": config.seed, "focus": parts.get("focus", ())}, named.options)
-    if not isinstance(critic, Persists):
-        raise ForagerError(f"critic {named.name!r} cannot be loaded from a model: leave `model` out")
-    return critic.from_parts(parts)
-
-
-def strategy_of(config: CrawlConfig, critic: Critic) -> Strategy:
-    given = {"seed": config.seed, "critic": critic, "classes": critic.classes, "focus": critic.focus}
-    return make_strategy(config.strategy.name, given, config.strategy.options)
-
-
-def _fetcher(config: CrawlConfig, rules: UrlRules) -> Fetcher:
-    if config.fetch.replay is None:
-        raise ForagerError('no web to crawl: name a recorded one, [fetch] replay = "FOLDER", or give a fetcher')
-    return open_recording(Path(config.fetch.replay), rules).fetcher

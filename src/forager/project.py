@@ -19,14 +19,16 @@ import msgspec
 
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig, read_config
-from forager.crawl import Courtesy, Crawl, Tally, critic_of, strategy_of
+from forager.crawl import Courtesy, Crawl
 from forager.errors import ForagerError
 from forager.fetch.http import HttpFetcher, Limits
 from forager.fetch.replay import open_recording
 from forager.fetch.robots import LARGEST, Robots
 from forager.journal import Journal
+from forager.making import critic_of, strategy_of
 from forager.page import parse
 from forager.store import Store
+from forager.tally import Tally
 from forager.types import Failure, Fetch, Fetcher, Page, Visit
 from forager.urls import UrlRules
 

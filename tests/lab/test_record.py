@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from forager import models
-from forager.crawl import CRITIC_VERSION
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
 from forager.fetch.replay import read_table
@@ -21,6 +20,7 @@ from forager.lab.record import record
 from forager.lab.webs.procedural import ProceduralWeb, WebPlan
 from forager.lab.webs.recorded import RecordedWeb
 from forager.lab.webs.server import Server
+from forager.making import CRITIC_VERSION
 from forager.page import parse
 from forager.project import new_project
 from forager.store import Catalogue, Store

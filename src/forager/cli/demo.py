@@ -22,12 +22,12 @@ from rich.console import Console
 
 from forager import models
 from forager.cli.progress import Progress
-from forager.crawl import CRITIC_VERSION
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
 from forager.lab import curves
 from forager.lab.webs.procedural import ProceduralWeb, WebPlan
 from forager.lab.webs.procedural.topics import NONE
+from forager.making import CRITIC_VERSION
 from forager.page import parse
 from forager.project import empty_folder, new_project
 from forager.store import Catalogue, Entry, Hit, SearchIndex

@@ -15,10 +15,11 @@ from rich.console import Console
 
 from forager.cli.progress import Progress
 from forager.config import read_config
-from forager.crawl import Crawl, Tally
+from forager.crawl import Crawl
 from forager.errors import ForagerError
 from forager.project import CONFIG, Project, new_project, read_seeds
 from forager.store import FORMATS, Catalogue, Entry, SearchIndex, export
+from forager.tally import Tally
 from forager.types import FIRST_OF_ALL
 from forager.urls import RULES
 

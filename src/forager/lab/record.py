@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 
-from forager.crawl import canonical_seeds, critic_of
 from forager.errors import ForagerError
+from forager.making import critic_of, seeds_of
 from forager.project import Project, empty_folder
 from forager.store import Catalogue, Entry, export
 from forager.store.reading import read_records, read_urls
@@ -72,7 +72,7 @@ def _pages(project: Path) -> list[Entry]:
 def _seeds(project: Project, aliases: Mapping[str, str], pages: Collection[str]) -> list[Url]:
     """The pages that the seeds led to."""
     urls = project.config.urls
-    seeds = canonical_seeds(project.config, UrlRules(urls.strip, urls.longest))
+    seeds = seeds_of(project.config, UrlRules(urls.strip, urls.longest))
     starts = dict.fromkeys(aliases.get(seed, seed) for seed in seeds)
     return [Url(url) for url in starts if url in pages]
 
