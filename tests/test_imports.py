@@ -11,7 +11,7 @@ ROOT = Path(forager.__file__).parent
 FLOORS = (
     {"types", "errors", "clock"},
     {"text", "urls", "topic", "models", "registry"},
-    {"page", "scope", "config"},
+    {"page", "scope", "config", "similarity"},
     {"critics", "strategies", "frontier", "fetch", "store"},
     {"step", "sweep", "making", "tally"},
     {"crawl"},

@@ -10,6 +10,7 @@ from forager.errors import ForagerError
 from forager.fetch.replay import open_recording
 from forager.models import load
 from forager.scope import Scope
+from forager.similarity import Query
 from forager.strategies import make_strategy
 from forager.types import Critic, Fetcher, Persists, Strategy, Url
 from forager.urls import UrlRules
@@ -47,8 +48,15 @@ def critic_of(config: CrawlConfig) -> Critic:
     return critic.from_parts(parts)
 
 
+def query_of(config: CrawlConfig, critic: Critic) -> Query:
+    """The keywords the critic was given, or else the names of what it looks for."""
+    keywords = config.critic.options.get("keywords", ()) if config.critic else ()
+    return Query.of((keywords,) if isinstance(keywords, str) else keywords or critic.focus)
+
+
 def strategy_of(config: CrawlConfig, critic: Critic) -> Strategy:
-    given = {"seed": config.seed, "critic": critic, "classes": critic.classes, "focus": critic.focus}
+    query = query_of(config, critic)
+    given = {"seed": config.seed, "critic": critic, "classes": critic.classes, "focus": critic.focus, "query": query}
     return make_strategy(config.strategy.name, given, config.strategy.options)
 
 

@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,11 @@ def terms(leaves: Sequence[str]) -> Ragged:
     offsets[1:-1] = np.searchsorted(starts, row_ends)
     offsets[-1] = len(starts)
     return Ragged(_hash(octets, starts, lengths), offsets)
+
+
+def url_terms(urls: Sequence[str]) -> Ragged:
+    """The hashed words of each URL without its scheme, escapes undone; an underscore separates here."""
+    return terms([unquote(url.partition("://")[2] or url).replace("_", " ") for url in urls])
 
 
 def words(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from forager.crawl import Crawl
 from forager.lab.graph import build_graph
 from forager.lab.oracles import Lookahead, Oracle
 from forager.page import parse
+from forager.similarity import Query
 from forager.strategies import STRATEGIES, make_strategy
 from forager.types import (
     Evidence,
@@ -66,7 +67,14 @@ def truth() -> dict[str, object]:
 
 
 def registered(name: str) -> Callable[[], Strategy]:
-    given = {"seed": 3, "critic": WordCritic(), "classes": WordCritic.classes, "focus": WordCritic.focus}
+    query = Query.of(["bird"])
+    given = {
+        "seed": 3,
+        "critic": WordCritic(),
+        "classes": WordCritic.classes,
+        "focus": WordCritic.focus,
+        "query": query,
+    }
     return lambda: make_strategy(name, given, {})
 
 

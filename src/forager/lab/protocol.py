@@ -25,8 +25,10 @@ from forager.lab.laboratory import Laboratory
 from forager.lab.oracles import LAB_STRATEGIES
 from forager.lab.spec import Spec
 from forager.scope import Scope
+from forager.similarity import Idf, Query, Targets
 from forager.strategies import make_strategy
-from forager.types import Critic, Mask, Strategy, Url
+from forager.topic import below
+from forager.types import Critic, Mask, Ragged, Strategy, Url
 
 POSITIVES, OTHERS, STARTS = 40, 600, 3
 OTHER = "other"
@@ -41,6 +43,8 @@ class Trial:
     relevant: frozenset[Url]  # by truth
     trained: frozenset[Url]  # what the critic has seen
     critic: Critic
+    query: Query  # the words of the topic and of the examples the critic has seen
+    targets: Targets  # those examples
     scope: Scope
     pages: int | None  # to fetch; None: all there are
     seed: int
@@ -73,9 +77,10 @@ def topic_trial(lab: Laboratory, topic: str, critic: Spec, *, run: int, seed: in
     negatives = [others[i] for i in draw.choice(len(others), min(OTHERS, len(others)), replace=False)]
     starts = [positives[i] for i in draw.choice(count, STARTS, replace=False)]
     labels = [topic] * len(positives) + [OTHER] * len(negatives)
-    made = _trained(lab, critic, [*positives, *negatives], labels, topic, seed + run)
+    sample = [*positives, *negatives]
+    made, query, targets = _learnt(lab, critic, sample, labels, topic, seed + run)
     budget = 2 * len(relevant) if pages is None else pages
-    return Trial(topic, starts, wanted, frozenset([*positives, *negatives]), made, Scope(), budget, seed + run)
+    return Trial(topic, starts, wanted, frozenset(sample), made, query, targets, Scope(), budget, seed + run)
 
 
 def path_trial(
@@ -92,9 +97,10 @@ def path_trial(
     groups = lab.web.groups(column)
     outside = [url for url, name in groups.items() if name != group]
     labels = [(lab.web.truth.labels[url] or (OTHER,))[0] for url in outside]
-    made = _trained(lab, critic, outside, labels, target, seed + run)
-    targets, barred = reachable_targets(lab, target, column, group), frozenset(outside)
-    return Trial(target, lab.web.seeds(group), targets, barred, made, Scope(barred=barred), pages, seed + run)
+    made, query, targets = _learnt(lab, critic, outside, labels, target, seed + run)
+    wanted, barred = reachable_targets(lab, target, column, group), frozenset(outside)
+    scope = Scope(barred=barred)
+    return Trial(target, lab.web.seeds(group), wanted, barred, made, query, targets, scope, pages, seed + run)
 
 
 def reachable_targets(lab: Laboratory, target: str, column: str, group: str) -> frozenset[Url]:
@@ -112,11 +118,17 @@ def left_out(lab: Laboratory, column: str) -> list[str]:
     return found
 
 
-def _trained(lab: Laboratory, spec: Spec, urls: Sequence[Url], labels: Sequence[str], focus: str, seed: int) -> Critic:
+def _learnt(
+    lab: Laboratory, spec: Spec, urls: Sequence[Url], labels: Sequence[str], focus: str, seed: int
+) -> tuple[Critic, Query, Targets]:
+    """What can be known of a topic from a sample with labels."""
     critic = make_critic(spec.name, {"focus": [focus], "seed": seed}, spec.options)
     pairs = [(page, label) for page, label in zip(lab.pages(urls), labels, strict=True) if page is not None]
     critic.fit((page for page, _ in pairs), (label for _, label in pairs))
-    return critic
+    idf = Idf.of(page.terms.values for page, _ in pairs)
+    examples = [page for page, label in pairs if below(label, focus)]
+    targets = Targets(Ragged.of([page.terms.values for page in examples]), idf)
+    return critic, Query.of([focus.replace(".", " ")], examples, idf), targets
 
 
 def strategy_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
@@ -126,6 +138,7 @@ def strategy_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
         "critic": trial.critic,
         "classes": trial.critic.classes,
         "focus": [trial.focus],
+        "query": trial.query,
     }
     if spec.name in LAB_STRATEGIES:
         given |= {"relevant": trial.relevant, "final": lab.web.final, "graph": lab.graph}
