@@ -11,6 +11,7 @@ import pytest
 
 from forager.config import CrawlConfig, FrontierConfig, StopConfig
 from forager.crawl import Crawl
+from forager.sweep import Sweep
 from forager.types import FIRST, Answer, Floats, Graph, ScoredLinks, Url, Visit, Waiting
 from tests.contracts.test_strategies import many_pages
 from tests.small_web import SmallWeb, WordCritic, url
@@ -93,3 +94,43 @@ def test_an_error_in_a_sweep_is_not_lost() -> None:
     with pytest.raises(ZeroDivisionError):
         made.run()
     assert made.tally.pages < 60
+
+
+class Alone(Swept):
+    """As before, but the new score of a link is low, unless it is the wanted one; the sweep itself stands still."""
+
+    alone = True
+
+    def rescore(self, waiting: Waiting, graph: Graph) -> Iterator[Floats]:
+        if isinstance(waiting, list):  # one link, on the loop
+            assert threading.get_ident() not in self.threads
+            yield -waiting[0].ids.astype(np.float32)
+            return
+        yield from super().rescore(waiting, graph)
+
+
+def test_a_link_about_to_be_asked_for_has_the_newest_score() -> None:
+    """A sweep that begins after 5 pages stands still until 30 requests were made. Meanwhile links found before it are
+    asked for only if even their new score, below 0, is the best: those found since, with 0, are ahead of them."""
+
+    def taken(kind: type[Swept]) -> list[tuple[int, float]]:
+        told = threading.Event()
+        return [(visit.trace.id, visit.trace.score) for visit in crawl(kind(told), Unhurried(30, told))][8:28]
+
+    one_by_one, as_they_were = taken(Alone), taken(Swept)
+    assert {score for _, score in as_they_were} == {0}
+    assert np.mean([id for id, _ in one_by_one]) > np.mean([id for id, _ in as_they_were]) + 5
+    assert all(score == 0 or score == -id for id, score in one_by_one)
+
+
+def test_scores_already_swept_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forager.sweep.BATCH", 2)
+    made = crawl(Swept(), pages=10)
+    list(made)
+    sweep = Sweep(made.strategy, made.facts, made.frontier)  # type: ignore[arg-type]
+    waiting = made.frontier.waiting
+    assert len(waiting) > 2
+    assert sweep.score_now(int(waiting[0])) is None
+    sweep._fill(iter([np.array([5, 6], np.float32)]))
+    assert [sweep.score_now(int(id)) for id in waiting[:3]] == [5, 6, None]
+    assert sweep.score_now(10_000) is None

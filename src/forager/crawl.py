@@ -12,7 +12,10 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from math import inf
+from pathlib import Path
 from typing import Protocol
+
+import numpy as np
 
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig
@@ -47,6 +50,7 @@ HOPS = 5  # redirects followed for one link
 LARGE = 1_000_000  # bytes of a body that is parsed beside the loop
 COMMIT = 0.2  # seconds; what was taken in waits no longer to be committed, however slow the next answer is
 IN_FLIGHT = 64  # requests at once on the network
+TRIES = 16  # links that are scored again, while a sweep goes on, before one is asked for
 
 
 class HostRules(Protocol):
@@ -101,7 +105,9 @@ class Crawl:
         courtesy: Courtesy | None = None,
         keeper: Keeper | None = None,
         rest_until: float = float("-inf"),
+        folder: Path | None = None,
     ) -> None:
+        """`folder`: where what need not be in memory may lie while the crawl runs."""
         rules = UrlRules(config.urls.strip, config.urls.longest)
         self.seeds = seeds_of(config, rules)
         self.config, self.tally = config, Tally()
@@ -115,7 +121,8 @@ class Crawl:
         self._courtesy, self._keeper = courtesy, keeper
         budgets = Budgets(config.frontier.pages_per_host, config.frontier.pages_per_site)
         self.frontier = LaneFrontier(self.strategy.combine, budgets=budgets, rest_until=rest_until)
-        self.facts = Facts(self.strategy.combine.largest, evidence=isinstance(self.strategy, Learns))
+        learns = isinstance(self.strategy, Learns)
+        self.facts = Facts(self.strategy.combine.largest, evidence=learns, folder=folder)
         self.step = Step(
             critic=self.critic,
             strategy=self.strategy,
@@ -195,11 +202,26 @@ class Crawl:
         """Ask for the best that may be asked now, as many as may be in flight; if there is room for more, when a lane
         will have rested."""
         while len(self._tasks) < self._in_flight and not self._spent(start, len(self._tasks)):
-            candidate = self.frontier.acquire(self._clock.now())
+            candidate = self._acquire(self._clock.now())
             if candidate is None:
                 return self.frontier.next_due()
             self._tasks[asyncio.ensure_future(self._visit(candidate))] = None
         return None
+
+    def _acquire(self, now: float) -> Candidate | None:
+        """The best that may be asked. While a sweep goes on, one whose new score is lower waits again with that."""
+        candidate = self.frontier.acquire(now)
+        for _ in range(TRIES):
+            if candidate is None or self._sweep is None:
+                break
+            score = self._sweep.score_now(candidate.id)
+            if score is None or score >= candidate.score:
+                break
+            self.frontier.retry(candidate, now)
+            self.frontier.release(candidate, now, 0.0, page=False)
+            self.step.swap(np.array([candidate.id], np.int32), np.array([score], np.float32))
+            candidate = self.frontier.acquire(now)
+        return candidate
 
     async def _rest(self, start: float) -> bool:
         """Nothing is in flight: wait until something may be asked, if ever it may."""

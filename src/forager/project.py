@@ -82,6 +82,7 @@ class Project:
                     clock=clock,
                     courtesy=courtesy,
                     keeper=journal,
+                    folder=self.folder,
                     rest_until=clock.now() + self.config.frontier.delay if store.last_seq >= 0 else float("-inf"),
                 )
                 journal.restore(crawl, self._read)

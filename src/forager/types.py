@@ -408,6 +408,10 @@ class Rescores(Protocol):
 
         It is called between two steps; what it returns may be gone through in another thread while `observe` goes on,
         so there it should rely on nothing that `observe` changes in place.
+
+        A strategy whose new score of a link depends on the link's own row alone, not on the graph and not on what else
+        waits, may say so by an attribute `alone = True`: while a sweep goes on beside the loop, a link about to be
+        asked for is then scored again first, and the graph it is given may be empty.
         """
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
 from forager.frontier.columns import Column
+from forager.frontier.spool import Spool
 from forager.types import Floats, Ids, Ragged, ScoredLinks
 
 
@@ -15,12 +18,13 @@ class Edges:
     Invariant: `last[v]` is the newest edge into v, `before[e]` the next older one into the same target, -1 at the end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        """Clues lie in a file in that folder, or in memory."""
         self._source, self._target = Column(np.int32), Column(np.int32)
         self._score = Column(np.float32)
         self._before = Column(np.int32)
         self._last = Column(np.int32, fill=-1)  # by target id
-        self._clues = Column(np.uint32)
+        self._clues: Spool | Column[np.uint32] = Spool(folder) if folder else Column(np.uint32)
         self._clue_offsets = Column(np.int64)
         self._clue_offsets.resize(1)
         self._weight: Column[np.float32] | None = None  # only for strategies that weigh edges
@@ -50,8 +54,11 @@ class Edges:
 
     def clues(self, rows: Ids) -> Ragged:
         if not len(self._clues):  # most strategies give none
-            return Ragged(self._clues.view, np.zeros(len(rows) + 1, np.int64))
-        return Ragged(self._clues.view, self._clue_offsets.view).take(rows)
+            return Ragged(np.empty(0, np.uint32), np.zeros(len(rows) + 1, np.int64))
+        offsets = self._clue_offsets.view
+        if isinstance(self._clues, Spool):
+            return self._clues.take(offsets[rows], offsets[rows + 1] - offsets[rows])
+        return Ragged(self._clues.view, offsets).take(rows)
 
     def keep_largest(self, rows: Ids, columns: tuple[int, ...], state: Floats) -> None:
         """Raise the given columns of the rows' state to at least the given values."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,15 +34,18 @@ from forager.types import (
 )
 
 INLINKS = 8  # as many as a trace shows
-BATCH = 65_536
+BATCH = 16_384  # links of a sweep that are put together at once: some milliseconds
 
 
 class Facts:
-    def __init__(self, largest_state: tuple[int, ...] = (), *, evidence: bool = True) -> None:
-        """Without `evidence` none is gathered: where nobody learns, nobody takes it."""
+    def __init__(
+        self, largest_state: tuple[int, ...] = (), *, evidence: bool = True, folder: Path | None = None
+    ) -> None:
+        """Without `evidence` none is gathered: where nobody learns, nobody takes it. With a folder clues lie there, in
+        a file, instead of in memory."""
         self._gathers = evidence
         self.addresses = Addresses()
-        self.edges = Edges()
+        self.edges = Edges(folder)
         self._largest_state = largest_state
         self._relevance, self._raw = Column(np.float32, fill=np.nan), Column(np.float32, fill=np.nan)
         self._inlinks, self._relevant_inlinks = Column(np.int32), Column(np.int32)
