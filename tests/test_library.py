@@ -11,7 +11,7 @@ import pytest
 import forager
 from forager import Crawl, CrawlConfig
 from forager.clock import VirtualClock
-from forager.config import CriticConfig, FrontierConfig, Named, StopConfig
+from forager.config import FrontierConfig, Named, StopConfig
 from tests.small_web import SmallWeb, WordCritic, html, url
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -50,7 +50,7 @@ def test_a_loop_that_is_left_leaves_nothing_running() -> None:
 @pytest.mark.usefixtures("plugin")
 def test_plug_ins_are_found_by_the_names_in_the_configuration() -> None:
     named = config(
-        critic=CriticConfig(name="shouting", options={"threshold": 0.1}),
+        critic=Named(name="shouting", options={"threshold": 0.1}),
         strategy=Named(name="last-first"),
         stop=StopConfig(pages=6),
     )

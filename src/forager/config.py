@@ -22,10 +22,21 @@ class Named(Table, frozen=True):
 
     name: str
     options: dict[str, Any] = {}
+    model: str | None = None  # the file of a trained one; of a strategy also a project whose crawl has taught it
 
 
-class CriticConfig(Named, frozen=True):
-    model: str | None = None  # the file of a trained one
+class TopicConfig(Table, frozen=True):
+    """What is looked for, given in any mix of ways."""
+
+    name: str = "wanted"  # of the class of examples without a name of their own
+    keywords: tuple[str, ...] = ()
+    sentence: str = ""
+    examples: dict[str, tuple[str, ...]] = {}  # by class: URLs, HTML files, folders of them, WARC files
+    unlike: tuple[str, ...] = ()  # pages that are not wanted, given in the same ways
+    directory: str | None = None  # the file of an imported one
+    paths: tuple[str, ...] = ()  # categories of it that are wanted
+    k: int = 300  # pages that a class of the directory has, about
+    pages: Literal["fetch", "text"] = "fetch"  # of the directory: fetched, or only titles and descriptions
 
 
 class ScopeConfig(Table, frozen=True):
@@ -76,7 +87,8 @@ class StoreConfig(Table, frozen=True):
 class CrawlConfig(Table, frozen=True):
     seeds: tuple[str, ...] = ()
     seed: int = 0  # of all chance
-    critic: CriticConfig | None = None
+    topic: TopicConfig | None = None
+    critic: Named | None = None
     strategy: Named = Named(name="best-first")
     scope: ScopeConfig = ScopeConfig()
     frontier: FrontierConfig = FrontierConfig()
@@ -97,12 +109,13 @@ def read_config(path: Path) -> CrawlConfig:
     except tomllib.TOMLDecodeError as error:
         raise ForagerError(f"{path} is not valid TOML: {error}") from None
     config = _convert(tables, path)
+    replace, here = msgspec.structs.replace, path.parent
     if config.fetch.replay is not None:
-        fetch = msgspec.structs.replace(config.fetch, replay=str(path.parent / config.fetch.replay))
-        config = msgspec.structs.replace(config, fetch=fetch)
+        config = replace(config, fetch=replace(config.fetch, replay=str(here / config.fetch.replay)))
     if config.critic is not None and config.critic.model is not None:
-        critic = msgspec.structs.replace(config.critic, model=str(path.parent / config.critic.model))
-        config = msgspec.structs.replace(config, critic=critic)
+        config = replace(config, critic=replace(config.critic, model=str(here / config.critic.model)))
+    if config.strategy.model is not None:
+        config = replace(config, strategy=replace(config.strategy, model=str(here / config.strategy.model)))
     return config
 
 

@@ -56,6 +56,7 @@ class Journal:
         self._crawl: Crawl | None = None
         self._checkpoint: tuple[int, Parts] | None = None
         self._checkpointed = 0  # pages at the last checkpoint
+        self._checkpoint_seq = -1  # the last record it has seen
 
     # ---- keeping
 
@@ -75,13 +76,19 @@ class Journal:
         if crawl and isinstance(crawl.strategy, Persists) and crawl.tally.pages >= self._checkpointed + CHECKPOINT:
             self._save_checkpoint(crawl, crawl.strategy)
 
+    def end(self) -> None:
+        """The crawl stops: keep what its learner knows now."""
+        crawl = self._crawl
+        if crawl and isinstance(crawl.strategy, Persists) and self._store.last_seq > self._checkpoint_seq:
+            self._save_checkpoint(crawl, crawl.strategy)
+
     def _save_checkpoint(self, crawl: Crawl, strategy: Persists) -> None:
         waiting = crawl.frontier.waiting
-        learnt = {_LEARNT + name: part for name, part in strategy.parts().items()}
+        own = {_LEARNT + name: part for name, part in strategy.parts().items()}
         self._store.checkpoint(
-            self._store.last_seq, {"waiting": waiting, "scores": crawl.frontier.scores(waiting), **learnt}
+            self._store.last_seq, {"waiting": waiting, "scores": crawl.frontier.scores(waiting), **own}
         )
-        self._checkpointed = crawl.tally.pages
+        self._checkpointed, self._checkpoint_seq = crawl.tally.pages, self._store.last_seq
 
     def _record(self, taken: Taken) -> Record:
         trace, answer, outcome = taken.trace, taken.answer, taken.outcome
@@ -149,9 +156,8 @@ class Journal:
         if isinstance(strategy, Persists):
             self._checkpoint = self._store.last_checkpoint()
             if self._checkpoint:
-                parts = self._checkpoint[1]
-                learnt = {name.removeprefix(_LEARNT): part for name, part in parts.items() if name.startswith(_LEARNT)}
-                strategy = strategy.from_parts(learnt)
+                self._checkpoint_seq, parts = self._checkpoint
+                strategy = strategy.from_parts(learnt(parts))
         return strategy
 
     def restore(self, crawl: Crawl, read: Reader) -> None:
@@ -229,7 +235,7 @@ class Journal:
         topics = np.empty(0, np.float32) if record.topics is None else record.topics
         judgement = Judgement(record.relevance, record.raw, topics, record.critic)
         learner = crawl.strategy if fresh and isinstance(crawl.strategy, Learns) else None
-        visit = self._visit_again(crawl, record, ids, judgement, trace, read) if learner else None
+        visit = self._visit_again(crawl, self._page_again(record, read), ids, judgement, trace) if learner else None
         evidence = facts.judge(trace, judgement)
         if learner and visit:
             learner.observe(visit, evidence)
@@ -238,20 +244,27 @@ class Journal:
         if fresh:
             crawl.sweep_if_due()
 
-    def _visit_again(
-        self, crawl: Crawl, record: Stored, ids: Ids, judgement: Judgement, trace: Trace, read: Reader
-    ) -> Visit:
-        """The visit as the strategy saw it, from the archive."""
+    def _page_again(self, record: Stored, read: Reader) -> Page:
+        """The page from the archive."""
         answer = self._store.answer_of(record.seq)
         page = read(answer) if isinstance(answer, Fetch) else None
         if not isinstance(page, Page):
             raise ForagerError(f"record {record.seq} cannot be read again from the archive: restore it from a copy")
+        return page
+
+    def _visit_again(self, crawl: Crawl, page: Page, ids: Ids, judgement: Judgement, trace: Trace) -> Visit:
+        """The visit as the strategy saw it."""
         followed = {crawl.facts.addresses[id] for id in ids.tolist()}
         links = page.links.take([row for row, target in enumerate(page.links.targets) if target in followed])
         return Visit(page, links, judgement, trace, crawl.facts.known(ids))
 
 
 _NO_INLINKS = Inlinks(np.empty(0, np.int32), np.empty(0, np.float32), np.empty((0, 0), np.float32), Ragged.of([]))
+
+
+def learnt(checkpoint: Parts) -> Parts:
+    """The strategy's own parts of a checkpoint."""
+    return {name.removeprefix(_LEARNT): part for name, part in checkpoint.items() if name.startswith(_LEARNT)}
 
 
 def _stored_urls(store: Store) -> Iterator[tuple[Url, float]]:

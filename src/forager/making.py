@@ -16,6 +16,7 @@ from forager.types import Critic, Fetcher, Persists, Strategy, Url
 from forager.urls import UrlRules
 
 CRITIC_VERSION = 1  # of models of critics
+STRATEGY_VERSION = 1  # of what strategies have learnt
 
 
 def seeds_of(config: CrawlConfig, rules: UrlRules) -> list[Url]:
@@ -54,10 +55,15 @@ def query_of(config: CrawlConfig, critic: Critic) -> Query:
     return Query.of((keywords,) if isinstance(keywords, str) else keywords or critic.focus)
 
 
-def strategy_of(config: CrawlConfig, critic: Critic) -> Strategy:
-    query = query_of(config, critic)
+def strategy_of(config: CrawlConfig, critic: Critic, query: Query | None = None) -> Strategy:
+    query = query or query_of(config, critic)
     given = {"seed": config.seed, "critic": critic, "classes": critic.classes, "focus": critic.focus, "query": query}
-    return make_strategy(config.strategy.name, given, config.strategy.options)
+    strategy = make_strategy(config.strategy.name, given, config.strategy.options)
+    if config.strategy.model is None:
+        return strategy
+    if not isinstance(strategy, Persists):
+        raise ForagerError(f"strategy {config.strategy.name!r} learns nothing that a model could hold: leave it out")
+    return strategy.from_parts(load(Path(config.strategy.model), kind=config.strategy.name, version=STRATEGY_VERSION))
 
 
 def fetcher_of(config: CrawlConfig, rules: UrlRules) -> Fetcher:

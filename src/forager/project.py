@@ -27,20 +27,23 @@ from forager.fetch.robots import LARGEST, Robots
 from forager.journal import Journal
 from forager.making import critic_of, strategy_of
 from forager.page import parse
+from forager.similarity import Query
 from forager.store import Store
 from forager.tally import Tally
-from forager.types import Failure, Fetch, Fetcher, Page, Visit
-from forager.urls import UrlRules
+from forager.types import Critic, Failure, Fetch, Fetcher, Page, Visit
+from forager.urls import RULES, UrlRules
 
 CONFIG, SEEDS = "forager.toml", "seeds.txt"
 
 
 class Project:
-    def __init__(self, folder: Path) -> None:
-        if not (folder / CONFIG).is_file():
-            raise ForagerError(f"{folder} is no project: it has no {CONFIG}; make one with `forager new {folder}`")
+    def __init__(self, folder: Path, config: CrawlConfig | None = None) -> None:
+        """A folder with a configuration in it; or one that needs none, because it is given."""
         self.folder = folder
-        config = read_config(folder / CONFIG)
+        if config is None:
+            if not (folder / CONFIG).is_file():
+                raise ForagerError(f"{folder} is no project: it has no {CONFIG}; make one with `forager new {folder}`")
+            config = read_config(folder / CONFIG)
         self.config = msgspec.structs.replace(config, seeds=(*config.seeds, *self._more_seeds()))
         self._rules = UrlRules(config.urls.strip, config.urls.longest)
 
@@ -65,12 +68,16 @@ class Project:
         self,
         began: Callable[[Crawl, list[str]], None] = lambda crawl, changes: None,
         each: Callable[[Visit], None] = lambda visit: None,
+        *,
+        critic: Critic | None = None,
+        query: Query | None = None,
     ) -> Tally:
-        """Crawl until something stops it. `began` hears of the crawl, and of settings changed since the last time."""
+        """Crawl until something stops it. `began` hears of the crawl, and of settings changed since the last time.
+        Critic and query are those of the configuration, unless they are given."""
         clock: Clock = WallClock() if self.config.fetch.replay is None else VirtualClock()
         durable, size = self.config.store.durable, self.config.store.warc_size
-        critic = critic_of(self.config)  # before anything is written, because it may be wrong
-        strategy = strategy_of(self.config, critic)
+        critic = critic or critic_of(self.config)  # before anything is written, because it may be wrong
+        strategy = strategy_of(self.config, critic, query)
         with Store(self.folder, durable=durable, clock=clock, warc_size=size) as store:
             async with self._web(clock) as (fetcher, courtesy):
                 journal = Journal(store, clock)
@@ -97,6 +104,7 @@ class Project:
                     raise
                 finally:
                     store.end_session(session, crawl.tally.stopped or "failed")
+                    journal.end()
         return crawl.tally
 
     def _read(self, answer: Fetch) -> Page | Failure:
@@ -130,6 +138,9 @@ def new_project(folder: Path, toml: str, seeds: Sequence[str]) -> Project:
     """A folder with this configuration and these seeds. Nothing that is there is overwritten."""
     if (folder / CONFIG).exists():
         raise ForagerError(f"{folder} has a {CONFIG} already: choose another folder, or edit that file")
+    for url in seeds:
+        if RULES.canonical(url) is None:
+            raise ForagerError(f"seed {url!r} is not an http or https URL: nothing was made")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / CONFIG).write_text(toml, encoding="utf-8")

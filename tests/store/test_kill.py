@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import select
 import signal
 import sqlite3
 import time
@@ -38,8 +39,9 @@ def crawl(folder: Path, seed: int, acknowledged: int) -> None:
         os.write(acknowledged, store.commit().to_bytes(8, "big"))
 
 
-def run_and_kill(folder: Path, seed: int, seconds: float) -> int:
-    """The last seq that the child acknowledged before it was killed, -1 if none."""
+def run_and_kill(folder: Path, seed: int, seconds: float, *, begun: bool) -> int:
+    """The last seq that the child acknowledged before it was killed, -1 if none. `begun`: the seconds count from the
+    first one that it acknowledges, however busy the machine is."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -49,6 +51,8 @@ def run_and_kill(folder: Path, seed: int, seconds: float) -> int:
         finally:
             os._exit(1)  # only by an error: a crawl does not end
     os.close(writing)
+    if begun:
+        select.select([reading], [], [], 30)
     time.sleep(seconds)
     os.kill(pid, signal.SIGKILL)
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL, "the child failed before it was killed"
@@ -116,7 +120,7 @@ def test_two_hundred_kills(tmp_path: Path) -> None:
     before = Found(-1, 0)
     fruitful = 0
     for kill in range(KILLS):
-        acknowledged = run_and_kill(tmp_path, kill, rng.uniform(0, LONGEST))
+        acknowledged = run_and_kill(tmp_path, kill, rng.uniform(0, LONGEST), begun=kill % 4 > 0)
         found = look(tmp_path)
         assert found.last_seq >= max(acknowledged, before.last_seq), f"kill {kill} lost something acknowledged"
         fruitful += found.last_seq > before.last_seq

@@ -6,17 +6,20 @@ import sys
 
 import typer
 
-from forager.cli import demo, projects
+from forager.cli import demo, projects, topics
 from forager.cli.lab import lab
 from forager.critics import critic_names
 from forager.errors import ForagerError
 from forager.strategies import strategy_names
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A focused web crawler.")
-for command in (projects.new, projects.crawl, projects.status, projects.pages, projects.why, projects.search):
+for command in (topics.new, projects.crawl, projects.status, projects.pages, projects.why, projects.search):
     app.command()(command)
 app.command("export")(projects.export_pages)
+app.command()(topics.label)
+app.command()(topics.retrain)
 app.command()(demo.demo)
+app.add_typer(topics.topic_app, name="topic")
 app.add_typer(projects.seeds_app, name="seeds")
 app.add_typer(lab, name="lab")
 

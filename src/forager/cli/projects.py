@@ -1,4 +1,4 @@
-"""`forager new`, `crawl`, `status`, `pages`, `why`, `search`, `export`, `seeds`: a project and what it collects."""
+"""`forager crawl`, `status`, `pages`, `why`, `search`, `export`, `seeds`: a project and what it collects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 import signal
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +13,14 @@ import typer
 from rich.console import Console
 
 from forager.cli.progress import Progress
+from forager.cli.topics import taught_with_progress
 from forager.config import read_config
 from forager.crawl import Crawl
 from forager.errors import ForagerError
-from forager.project import CONFIG, Project, new_project, read_seeds
+from forager.project import Project, read_seeds
 from forager.store import FORMATS, Catalogue, Entry, SearchIndex, export
 from forager.tally import Tally
+from forager.training import found_by_topic
 from forager.types import FIRST_OF_ALL
 from forager.urls import RULES
 
@@ -27,30 +28,6 @@ out, err = Console(), Console(stderr=True)
 Folder = Annotated[Path, typer.Argument(help="the folder of a project")]
 Json = Annotated[bool, typer.Option("--json", help="for programs: one JSON object a line")]
 STOPPED = 130  # exit code after a second Ctrl-C, as shells have it
-
-
-def new(
-    project: Folder,
-    keywords: Annotated[str, typer.Option(help="words or phrases that a wanted page has, separated by commas")],
-    seed: Annotated[list[str] | None, typer.Option(help="a URL to start from; may be given again")] = None,
-    seeds: Annotated[Path | None, typer.Option(help="a file with a URL a line")] = None,
-    contact: Annotated[str, typer.Option(help="where you can be reached: a mail address or a page")] = "",
-    strategy: Annotated[str, typer.Option(help="see `forager strategies`")] = "best-first",
-    pages: Annotated[int, typer.Option(help="pages to fetch")] = 1000,
-) -> None:
-    """Make a project: a folder with a configuration that you can edit."""
-    urls = [*(seed or []), *(read_seeds(seeds) if seeds else [])]
-    if not urls:
-        raise ForagerError("no seeds: give --seed URL, or --seeds FILE with a URL a line")
-    words = json.dumps([word.strip() for word in keywords.split(",") if word.strip()], ensure_ascii=False)
-    toml = (
-        f'[critic]\nname = "predicate"\noptions.keywords = {words}\noptions.graded = true\n\n'
-        f"[strategy]\nname = {json.dumps(strategy)}\n\n[frontier]\ndelay = 1.0\n\n[stop]\npages = {pages}\n\n"
-        f"[fetch]\ncontact = {json.dumps(contact)}  # where the owner of a site can reach you\n"
-    )
-    tomllib.loads(toml)
-    made = new_project(project, toml, urls)
-    print(f"{project} has {len(made.config.seeds)} seeds; edit {project / CONFIG}, then: forager crawl {project}")
 
 
 def crawl(
@@ -71,6 +48,7 @@ def crawl(
 
 
 async def _crawl_project(project: Project, as_json: bool) -> Tally:
+    taught = await taught_with_progress(project)
     with Progress(err) as progress:
         running = asyncio.current_task()
         tallies: list[Tally] = []
@@ -84,7 +62,7 @@ async def _crawl_project(project: Project, as_json: bool) -> Tally:
                 _listen(crawl, running)
 
         try:
-            tally = await project.crawl(began, progress.each)
+            tally = await project.crawl(began, progress.each, critic=taught.critic, query=taught.query)
         except asyncio.CancelledError:
             tally = tallies[0]
             tally.stopped = ""
@@ -148,6 +126,7 @@ def status(project: Folder, as_json: Json = False) -> None:
         "urls": found.urls,
         "hosts": found.hosts,
         "harvest": _finite(found.relevance),
+        "topics": found_by_topic(Project(project)),
         "bytes": dict(found.bytes),
         "running": str(found.running) if found.running else None,
         "sessions": [

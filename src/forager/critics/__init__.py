@@ -5,6 +5,7 @@ from typing import cast
 
 from forager import registry
 from forager.critics.combine import And, Not, Or
+from forager.critics.mixed import Mixed
 from forager.critics.naive_bayes import NaiveBayes
 from forager.critics.predicate import Function, Predicate
 from forager.types import Critic
@@ -27,4 +28,16 @@ def make_critic(name: str, given: Mapping[str, object], params: Mapping[str, obj
     return cast(Critic, registry.make(maker, given, params))
 
 
-__all__ = ["CRITICS", "GROUP", "And", "Function", "NaiveBayes", "Not", "Or", "Predicate", "critic_names", "make_critic"]
+__all__ = [
+    "CRITICS",
+    "GROUP",
+    "And",
+    "Function",
+    "Mixed",
+    "NaiveBayes",
+    "Not",
+    "Or",
+    "Predicate",
+    "critic_names",
+    "make_critic",
+]

@@ -20,9 +20,7 @@ from pathlib import Path
 from forager.errors import ForagerError
 from forager.making import critic_of, seeds_of
 from forager.project import Project, empty_folder
-from forager.store import Catalogue, Entry, export
-from forager.store.reading import read_records, read_urls
-from forager.store.schema import open_to_read
+from forager.store import Catalogue, Entry, aliases, export
 from forager.types import Url
 from forager.urls import UrlRules, host
 
@@ -47,16 +45,16 @@ def record(project: Path, folder: Path) -> Recorded:
     crawled = Project(project)
     entries = _pages(project)
     pages = {entry.url for entry in entries}
-    aliases = _aliases(project, pages)
-    seeds = _seeds(crawled, aliases, pages)
+    redirected = aliases(project, pages)
+    seeds = _seeds(crawled, redirected, pages)
     classes, note = _classes(crawled)
     labels = [_label(entry, classes) for entry in entries]
     empty_folder(folder)
     export(project, folder / "pages.warc.gz", "warc")
-    _write(folder / "aliases.tsv", ("linked", "url"), aliases.items())
+    _write(folder / "aliases.tsv", ("linked", "url"), redirected.items())
     _write(folder / "seeds.tsv", ("url", "host"), ((url, host(url)) for url in seeds))
     _write(folder / "labels.tsv", ("url", "label", "relevance", "title", "host"), map(_row, entries, labels))
-    return Recorded(Counter(labels), len(aliases), len(seeds), note)
+    return Recorded(Counter(labels), len(redirected), len(seeds), note)
 
 
 def _pages(project: Path) -> list[Entry]:
@@ -75,30 +73,6 @@ def _seeds(project: Project, aliases: Mapping[str, str], pages: Collection[str])
     seeds = seeds_of(project.config, UrlRules(urls.strip, urls.longest))
     starts = dict.fromkeys(aliases.get(seed, seed) for seed in seeds)
     return [Url(url) for url in starts if url in pages]
-
-
-def _aliases(project: Path, pages: Collection[str]) -> dict[str, str]:
-    """The URLs that redirects led from to a page, with the page: the last of the way, however long it was."""
-    db = open_to_read(project)
-    try:
-        urls = [text for chunk in read_urls(db, 10_000) for text in chunk.texts]
-        pairs = [pair for stored in read_records(db, lambda at, length: b"", -1) for pair in stored.redirects]
-    finally:
-        db.close()
-    onward = {urls[source]: urls[target] for source, target in pairs}
-    ends = {source: _end(source, onward, pages) for source in onward if source not in pages}
-    return {source: end for source, end in ends.items() if end is not None}
-
-
-def _end(url: str, onward: Mapping[str, str], pages: Collection[str]) -> str | None:
-    """The page that redirects lead to; None if there is none, or they go round in a circle."""
-    for _ in range(len(onward) + 1):
-        if url in pages:
-            return url
-        if url not in onward:
-            return None
-        url = onward[url]
-    return None
 
 
 def _classes(project: Project) -> tuple[dict[str, tuple[str, ...]], str]:

@@ -6,7 +6,8 @@
 from forager.store.catalogue import Catalogue, Entry, Status, Way
 from forager.store.commit import Store
 from forager.store.export import FORMATS, export
-from forager.store.records import NewUrl, Outcome, Record, Session, Stored, StoreFull, UrlColumns
+from forager.store.records import NewUrl, Outcome, Record, Rejudged, Session, Stored, StoreFull, UrlColumns
+from forager.store.redirected import aliases
 from forager.store.search import Hit, SearchIndex
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "NewUrl",
     "Outcome",
     "Record",
+    "Rejudged",
     "SearchIndex",
     "Session",
     "Status",
@@ -25,5 +27,6 @@ __all__ = [
     "Stored",
     "UrlColumns",
     "Way",
+    "aliases",
     "export",
 ]

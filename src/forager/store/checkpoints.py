@@ -25,6 +25,10 @@ class Checkpoints:
         for old in self._newest_first()[KEPT:]:
             old.unlink()
 
+    def clear(self) -> None:
+        for path in self._newest_first():
+            path.unlink()
+
     def last(self, upto: int) -> tuple[tuple[int, Parts] | None, list[str]]:
         """The newest that can be read and has seen no record after `upto`; and a line for each that was passed over."""
         passed_over: list[str] = []

@@ -41,7 +41,7 @@ from forager.store.reading import (
     read_sessions,
     read_urls,
 )
-from forager.store.records import NewUrl, Record, Session, Stored, StoreFull, UrlColumns, stamp
+from forager.store.records import NewUrl, Record, Rejudged, Session, Stored, StoreFull, UrlColumns, stamp
 from forager.store.schema import open_database
 from forager.store.warc import ROTATE, Kept, WarcFiles
 from forager.types import Fetch, Floats, Parts
@@ -50,6 +50,14 @@ GROUP = 64  # records
 LONGEST_WAIT = 0.2  # seconds
 _SYNCHRONOUS = {"process": "NORMAL", "power": "FULL"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_KEEP_EARLIER = (
+    "INSERT INTO earlier (seq, critic, relevance, raw, until)"
+    " SELECT seq, critic, relevance, raw, ? FROM visit WHERE seq = ?"
+)
+_REJUDGE = (
+    "UPDATE visit SET relevance = ?, raw = ?, topics = ?, critic = ?, label = ?, links_at = ?, links_length = ?"
+    " WHERE seq = ?"
+)
 _INSERT_VISIT = f"INSERT INTO visit ({VISIT_COLUMNS}) VALUES ({', '.join('?' * (VISIT_COLUMNS.count(',') + 1))})"
 
 
@@ -201,6 +209,27 @@ class Store:
             db.executemany(_INSERT_VISIT, group.visits)
             db.executemany("INSERT INTO redirect (seq, source, target) VALUES (?, ?, ?)", group.redirects)
             db.executemany("INSERT OR REPLACE INTO file (name, length) VALUES (?, ?)", lengths)
+
+    def rejudge(self, judged: Sequence[Rejudged]) -> None:
+        """Put new judgements and links in place of the old ones, at once; who judged before, and how, is kept."""
+        self.commit()
+        places = [Stretch(self._links.queue(one.links), len(one.links)) for one in judged]
+        earlier = [(stamp(self._clock.utc()), one.seq) for one in judged]
+        rows = [
+            (one.relevance, one.raw, _bytes(one.topics), one.critic, one.label, *place, one.seq)
+            for one, place in zip(judged, places, strict=True)
+        ]
+        with self._writing():
+            self._links.write(sync=self._sync)
+            with self._transaction():
+                self._db.executemany(_KEEP_EARLIER, earlier)
+                self._db.executemany(_REJUDGE, rows)
+                self._db.execute("INSERT OR REPLACE INTO file (name, length) VALUES (?, ?)", (LINKS, self._links.end))
+        self._links.accept()
+
+    def forget_learners(self) -> None:
+        """Remove all checkpoints: what they learnt from has changed."""
+        self._checkpoints.clear()
 
     def add_urls(self, urls: Sequence[NewUrl]) -> None:
         """Store URLs that were found on no page, such as seeds, at once, with what was added before them."""

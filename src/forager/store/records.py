@@ -57,6 +57,19 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Rejudged:
+    """What is new of a record when its page has been judged again."""
+
+    seq: int
+    relevance: float
+    raw: float
+    topics: Floats
+    critic: str
+    label: str
+    links: bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Stored:
     """A record as it comes back: without text, answer and reasons, which `Store` and `Catalogue` give when asked."""
 

@@ -48,7 +48,16 @@ def _texts_and_redirects(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX redirect_seq ON redirect(seq)")
 
 
-STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (_first, _texts_and_redirects)
+def _earlier_judgements(db: sqlite3.Connection) -> None:
+    """A page may be judged again by a critic that knows more; what the ones before said stays on record."""
+    db.execute(
+        "CREATE TABLE earlier(seq INTEGER NOT NULL, critic TEXT NOT NULL, relevance REAL, raw REAL,"
+        " until TEXT NOT NULL)"
+    )
+    db.execute("CREATE INDEX earlier_seq ON earlier(seq)")
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (_first, _texts_and_redirects, _earlier_judgements)
 VERSION = len(STEPS)
 
 
