@@ -11,7 +11,7 @@ ROOT = Path(forager.__file__).parent
 FLOORS = (
     {"types", "errors", "clock"},
     {"text", "urls", "topic", "models", "registry"},
-    {"page", "scope", "config", "similarity"},
+    {"page", "scope", "config", "similarity", "embeddings"},
     {"critics", "strategies", "frontier", "fetch", "store", "directory"},
     {"step", "sweep", "making", "tally", "lessons", "feedback"},
     {"crawl", "listings"},

@@ -223,3 +223,14 @@ def test_wrong_labels(tmp_path: Path, web: Path) -> None:
     (tmp_path / "bad.txt").write_text("http://a.test/0 relevant\nnonsense\n")
     assert "line 2" in run("label", str(folder), "--file", str(tmp_path / "bad.txt"), wrong=True)
     assert not (folder / "labels.tsv").exists()
+
+
+def test_a_sentence_or_examples_alone_will_do(tmp_path: Path, web: Path) -> None:
+    told = made(tmp_path / "told", web, "--sentence", "birds with feathers and wings that lay eggs in a nest")
+    run("crawl", str(told))
+    judged = relevance(told)
+    assert min(judged[url] for url in judged if url in BIRDS) > max(judged[url] for url in judged if url in ROCKS)
+    shown = made(tmp_path / "shown", web, *of("--example", BIRDS[:5]))
+    taught = asyncio.run(teach(Project(shown)))
+    assert taught.critic.version.startswith("description-")
+    assert any("--unlike" in line for line in taught.advice)

@@ -5,6 +5,7 @@ from typing import cast
 
 from forager import registry
 from forager.critics.combine import And, Not, Or
+from forager.critics.description import Description
 from forager.critics.mixed import Mixed
 from forager.critics.naive_bayes import NaiveBayes
 from forager.critics.predicate import Function, Predicate
@@ -12,6 +13,7 @@ from forager.types import Critic
 
 CRITICS: dict[str, registry.Maker] = {
     "naive-bayes": NaiveBayes,
+    "description": Description,
     "predicate": Predicate,
 }
 GROUP = "forager.critics"  # of entry points
