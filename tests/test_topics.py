@@ -234,3 +234,49 @@ def test_a_sentence_or_examples_alone_will_do(tmp_path: Path, web: Path) -> None
     taught = asyncio.run(teach(Project(shown)))
     assert taught.critic.version.startswith("description-")
     assert any("--unlike" in line for line in taught.advice)
+
+
+def directory_of(folder: Path) -> Path:
+    """A directory of the pages of the web, with titles and descriptions, and of some that are gone."""
+    rows = [f"{url}\tLife.Animals.Birds\tTitle\t{BIRD}" for url in BIRDS]
+    rows += [f"{url}\tEarth.Rocks\tTitle\t{ROCK}" for url in ROCKS]
+    rows += [f"http://gone.test/{i}\tLife.Plants\tA plant\tleaf root flower" for i in range(4)]
+    (folder / "list.tsv").write_text("\n".join(["url\tcategory\ttitle\tdescription", *rows]) + "\n")
+    run("taxonomy", "import", str(folder / "list.tsv"), "--out", str(folder / "d.sqlite"))
+    return folder / "d.sqlite"
+
+
+def test_a_path_in_a_directory_is_told_from_all_others(tmp_path: Path, web: Path) -> None:
+    listed = directory_of(tmp_path)
+    folder = made(tmp_path / "project", web, "--directory", str(listed), "--topic", "Life.Animals.Birds")
+    toml = folder / "forager.toml"
+    toml.write_text(toml.read_text().replace("[topic]\n", "[topic]\nk = 30\n"))
+    taught = asyncio.run(teach(Project(folder)))
+    assert taught.sizes == {
+        "Earth.Rocks": {"fetched": 30},
+        "Life.Animals.Birds": {"fetched": 20},  # fewer than k, and still a class of its own
+        "Other": {"title and description": 4},
+    }
+    assert taught.critic.focus == ("Life.Animals.Birds",)
+    assert any("titles and descriptions only" in line for line in taught.advice)
+    toml.write_text(toml.read_text().replace("[topic]\n", '[topic]\npages = "text"\n'))
+    said = asyncio.run(teach(Project(folder)))
+    assert {origin for by in said.sizes.values() for origin in by} == {"title and description"}
+
+
+def test_a_folder_tree_of_pages_is_a_directory_too(tmp_path: Path, web: Path) -> None:
+    for i in range(12):
+        file = tmp_path / "tree" / ("Birds" if bird(i) else "Rocks") / f"{i}.html"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(body(i))
+    run("taxonomy", "import", str(tmp_path / "tree"), "--out", str(tmp_path / "d.sqlite"))
+    folder = made(tmp_path / "project", web, "--directory", str(tmp_path / "d.sqlite"), "--topic", "Birds")
+    toml = folder / "forager.toml"
+    toml.write_text(toml.read_text().replace("[topic]\n", "[topic]\nk = 4\n"))
+    assert asyncio.run(teach(Project(folder))).sizes == {"Birds": {"file": 4}, "Rocks": {"file": 4}}
+
+
+def test_a_category_that_does_not_exist(tmp_path: Path, web: Path) -> None:
+    listed = directory_of(tmp_path)
+    folder = made(tmp_path / "project", web, "--directory", str(listed), "--topic", "Life.Animals.Brids")
+    assert "Life.Animals.Birds" in run("topic", "show", str(folder), wrong=True)

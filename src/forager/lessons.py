@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Literal, TypeAlias
+from urllib.parse import unquote, urlsplit
 
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
@@ -63,6 +64,12 @@ def from_files(named: Mapping[str, Sequence[str]], base: Path, rules: UrlRules) 
         for place in places:
             if not _is_url(place):
                 yield from _lie_at(base / place, label, rules)
+
+
+def from_local(listed: Iterable[Example], rules: UrlRules) -> Iterator[Lesson]:
+    """Listed pages that are files of this machine, as a directory made of a folder has them."""
+    for example in listed:
+        yield _file(Path(unquote(urlsplit(example.url).path)), example.label, rules)
 
 
 def from_archive(folder: Path, wanted: Iterable[Example], rules: UrlRules) -> Iterator[Lesson]:

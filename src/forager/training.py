@@ -25,7 +25,18 @@ from forager.critics import Mixed, make_critic
 from forager.critics.calibration import Quality
 from forager.errors import ForagerError
 from forager.feedback import IRRELEVANT, RELEVANT, read_labels
-from forager.lessons import FEWEST, OTHER, Example, Lesson, as_said, examples, from_archive, from_files, from_labels
+from forager.lessons import (
+    FEWEST,
+    OTHER,
+    Example,
+    Lesson,
+    as_said,
+    examples,
+    from_archive,
+    from_files,
+    from_labels,
+    from_local,
+)
 from forager.listings import from_directory
 from forager.making import critic_of
 from forager.project import Project
@@ -127,8 +138,9 @@ def found_by_topic(project: Project) -> dict[str, int]:
 
 async def _taught(project: Project, topic: TopicConfig, labels: Mapping[Url, str], began: Began, each: Each) -> Taught:
     rules, archive = _rules(project.config), project.folder / FOLDER
-    given, listed = examples(_named(topic), rules), list(from_directory(topic, project.folder, rules))
-    fetched = [*given, *listed] if topic.pages == "fetch" else given
+    given, listed = examples(_named(topic), rules), list(from_directory(topic, project.folder, project.config.seed))
+    online = [example for example in listed if not example.url.startswith("file:")]
+    fetched = [*given, *online] if topic.pages == "fetch" else given
     if fetched:
         await Project(archive, _fetching(project.config, fetched)).crawl(began, each)
     missing = _missing(archive, given) if given else {}
@@ -153,6 +165,7 @@ def _lessons(
     yield from from_files(_named(topic), project.folder, rules)
     if fetched:
         yield from from_archive(project.folder / FOLDER, fetched, rules)
+    yield from from_local((example for example in listed if example.url.startswith("file:")), rules)
     if topic.pages == "text":
         yield from (said for example in listed if (said := as_said(example)) is not None)
     if labels:

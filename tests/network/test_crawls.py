@@ -27,6 +27,7 @@ from tests.network.serving import ROOT, served
 HOSTS = 6
 NUMBERS = {"hosts": HOSTS, "pages_per_host": 22, "traps": 0.0, "slow_hosts": 0.0, "seed": 3}
 DELAY, IN_FLIGHT = 0.05, 8
+TOLERANCE = 0.02  # seconds: on a busy machine the server notes the end of an answer after the client has it
 COMMAND = [sys.executable, "-m", "forager"]
 
 
@@ -108,7 +109,7 @@ def test_a_crawl_to_the_end_is_polite_and_its_archive_agrees_with_the_catalogue(
     pages = pages_of(folder)
     labelled = {url for url, _ in ProceduralWeb(WebPlan(**NUMBERS)).labels()}  # type: ignore[arg-type]
     assert len(pages) == len(set(pages)) > 0.8 * len(labelled)
-    assert impolite(log, DELAY) == []
+    assert impolite(log, DELAY, TOLERANCE) == []
     assert archived(folder) == Counter(pages)
     with (folder / "warc" / "forager-00001.warc.gz").open("rb") as stream:
         kinds = Counter(record.headers["WARC-Type"] for record in FastIterator(stream, parse_http=False))
@@ -150,7 +151,7 @@ def test_killed_twenty_times_it_ends_with_the_same_pages_and_asks_for_none_again
     unacknowledged = HOSTS * 0.2 / DELAY  # what can be taken in between two commits
     print(f"{repeated} requests repeated after 20 kills")
     assert repeated <= 20 * (HOSTS + unacknowledged)
-    assert impolite(log, DELAY) == []
+    assert impolite(log, DELAY, TOLERANCE) == []
 
 
 def test_ctrl_c_finishes_what_is_in_flight_and_a_second_crawl_goes_on(web: tuple[int, Path], tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import sys
 import typer
 
 from forager.cli import demo, projects, topics
+from forager.cli.judge import judge
 from forager.cli.lab import lab
+from forager.cli.taxonomy import taxonomy
 from forager.critics import critic_names
 from forager.errors import ForagerError
 from forager.strategies import strategy_names
@@ -18,8 +20,10 @@ for command in (topics.new, projects.crawl, projects.status, projects.pages, pro
 app.command("export")(projects.export_pages)
 app.command()(topics.label)
 app.command()(topics.retrain)
+app.command()(judge)
 app.command()(demo.demo)
 app.add_typer(topics.topic_app, name="topic")
+app.add_typer(taxonomy, name="taxonomy")
 app.add_typer(projects.seeds_app, name="seeds")
 app.add_typer(lab, name="lab")
 

@@ -17,16 +17,18 @@ from forager.cli.topics import taught_with_progress
 from forager.config import read_config
 from forager.crawl import Crawl
 from forager.errors import ForagerError
+from forager.explaining import explain
 from forager.project import Project, read_seeds
 from forager.store import FORMATS, Catalogue, Entry, SearchIndex, export
 from forager.tally import Tally
-from forager.training import found_by_topic
+from forager.training import found_by_topic, teach
 from forager.types import FIRST_OF_ALL
 from forager.urls import RULES
 
 out, err = Console(), Console(stderr=True)
 Folder = Annotated[Path, typer.Argument(help="the folder of a project")]
 Json = Annotated[bool, typer.Option("--json", help="for programs: one JSON object a line")]
+EXPLAINED = 12  # words shown of a score
 STOPPED = 130  # exit code after a second Ctrl-C, as shells have it
 
 
@@ -172,9 +174,10 @@ def _page(entry: Entry) -> dict[str, Any]:
 
 
 def why(project: Folder, url: str, as_json: Json = False) -> None:
-    """How the crawl came to a URL: the path from the seed, with scores."""
+    """How the crawl came to a URL: the path from the seed, with scores, and the words that made the last one."""
+    url = RULES.canonical(url) or url
     with Catalogue(project) as catalogue:
-        way = catalogue.why(RULES.canonical(url) or url)
+        way = catalogue.why(url)
     for step in way:
         if as_json:
             row = {"url": step.url, "outcome": step.outcome, "reason": step.reason, "depth": step.depth}
@@ -184,6 +187,14 @@ def why(project: Folder, url: str, as_json: Json = False) -> None:
             score = "seed" if math.isinf(step.score) else f"{step.score:.3f}"
             judged = "" if math.isnan(step.relevance) else f"  relevance {step.relevance:.3f}"
             print(f"{step.depth:>3}  {score:>7}  {step.outcome:<8}{judged}  {step.url}  {step.title or step.reason}")
+    for words, weight in asyncio.run(_explained(Project(project), url)):
+        print(json.dumps({"words": words, "weight": weight}) if as_json else f"     {weight:>+7.3f}  {words}")
+
+
+async def _explained(project: Project, url: str) -> list[tuple[str, float]]:
+    """The words behind a score, as far as the strategy tells them."""
+    taught = await teach(project)
+    return explain(project, url, taught.critic, taught.query)[:EXPLAINED]
 
 
 def search(
