@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from typing import cast
 
 from forager import registry
+from forager.strategies.backlink import Backlink
 from forager.strategies.best_first import BestFirst
 from forager.strategies.breadth_first import BreadthFirst
+from forager.strategies.distiller import Distiller
+from forager.strategies.pagerank import PageRank
 from forager.strategies.random import Random
 from forager.types import Strategy
 
@@ -14,6 +17,9 @@ STRATEGIES: Mapping[str, registry.Maker] = {
     "breadth-first": BreadthFirst,
     "random": Random,
     "best-first": BestFirst,
+    "backlink": Backlink,
+    "pagerank": PageRank,
+    "distiller": Distiller,
 }
 
 
@@ -33,4 +39,15 @@ def make_strategy(
     return cast(Strategy, registry.make(maker, given, params))
 
 
-__all__ = ["GROUP", "STRATEGIES", "BestFirst", "BreadthFirst", "Random", "make_strategy", "strategy_names"]
+__all__ = [
+    "GROUP",
+    "STRATEGIES",
+    "Backlink",
+    "BestFirst",
+    "BreadthFirst",
+    "Distiller",
+    "PageRank",
+    "Random",
+    "make_strategy",
+    "strategy_names",
+]
