@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+JOBS ?= 2
 
-.PHONY: demo test lint bench bench-frontier bench-stages clean
+.PHONY: demo test lint lab bench bench-frontier bench-stages clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -20,6 +21,9 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lab: $(VENV)/ready
+	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS)
 
 bench: $(VENV)/ready
 	$(BIN)/python -m bench.crawl

@@ -18,6 +18,7 @@ from forager.frontier import LaneFrontier
 from forager.frontier.facts import Facts
 from forager.page import parse
 from forager.scope import Scope
+from forager.similarity import Query
 from forager.strategies import STRATEGIES, make_strategy
 from forager.types import BEST, Critic, Page, ScoredLinks, Strategy, Visit
 
@@ -58,7 +59,7 @@ def bookkeeping(waiting: list[Visit]) -> None:
 
 
 def scoring(critic: Critic, waiting: list[Visit]) -> dict[str, float]:
-    given = {"seed": SEED, "critic": critic, "classes": critic.classes, "focus": ["0"]}
+    given = {"seed": SEED, "critic": critic, "classes": critic.classes, "focus": ["0"], "query": Query.of(["science"])}
     made: dict[str, Strategy] = {name: make_strategy(name, given, {}) for name in STRATEGIES}
     return {f"score: {name}": milliseconds(_score(strategy), waiting) for name, strategy in made.items()}
 

@@ -21,7 +21,7 @@ from forager.step import Taken
 from forager.store import Store
 from forager.types import Failure, Ragged, Reason, Redirect, ScoredLinks, Strategy, Url
 from tests.contracts.test_strategies import MAKERS, many_pages
-from tests.small_web import SmallWeb, WordCritic, html, url
+from tests.small_web import HOME, SmallWeb, WordCritic, html, url
 
 
 @pytest.fixture(autouse=True)
@@ -123,6 +123,17 @@ def test_attempts_are_counted_over_lives(tmp_path: Path) -> None:
     assert made.tally.misses[Reason.BUSY] == 1
     assert order(tmp_path).count((busy, "retry")) == 2
     assert order(tmp_path).count((busy, "miss")) == 1
+
+
+def test_budgets_of_hosts_and_sites_hold_over_lives(tmp_path: Path) -> None:
+    limits = FrontierConfig(delay=0, pages_per_host=20)
+    for life in range(40):
+        made, _ = crawl(tmp_path, MAKERS["breadth-first"], 4 + life % 3, frontier=limits)
+        if made.tally.stopped:
+            break
+    assert life > 3
+    pages = [where for where, outcome in order(tmp_path) if outcome == "page"]
+    assert sum(where.startswith(HOME) for where in pages) == 20
 
 
 def test_a_finished_crawl_asks_for_nothing_more(tmp_path: Path) -> None:

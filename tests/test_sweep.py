@@ -11,8 +11,8 @@ import pytest
 
 from forager.config import CrawlConfig, FrontierConfig, StopConfig
 from forager.crawl import Crawl
-from forager.sweep import Sweep
-from forager.types import FIRST, Answer, Floats, Graph, ScoredLinks, Url, Visit, Waiting
+from forager.sweep import Sweep, _Slices
+from forager.types import BEST, FIRST, Answer, Combine, Floats, Graph, Policy, ScoredLinks, Url, Visit, Waiting
 from tests.contracts.test_strategies import many_pages
 from tests.small_web import SmallWeb, WordCritic, url
 
@@ -20,7 +20,7 @@ from tests.small_web import SmallWeb, WordCritic, url
 class Swept:
     """Swept scores put the links found last first; the first sweep waits until the crawl has gone on without it."""
 
-    combine = FIRST
+    combine: Combine = FIRST
     every = 5
 
     def __init__(self, gone_on: threading.Event | None = None, wrong: bool = False) -> None:
@@ -127,10 +127,34 @@ def test_scores_already_swept_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("forager.sweep.BATCH", 2)
     made = crawl(Swept(), pages=10)
     list(made)
-    sweep = Sweep(made.strategy, made.facts, made.frontier)  # type: ignore[arg-type]
+    sweep = Sweep(made.strategy, Policy.FIRST, made.facts, made.frontier)  # type: ignore[arg-type]
     waiting = made.frontier.waiting
     assert len(waiting) > 2
-    assert sweep.score_now(int(waiting[0])) is None
-    sweep._fill(iter([np.array([5, 6], np.float32)]))
-    assert [sweep.score_now(int(id)) for id in waiting[:3]] == [5, 6, None]
-    assert sweep.score_now(10_000) is None
+    slices = _Slices(sweep)
+    assert len(next(iter(slices)).ids) == 2
+    assert len(sweep.score_now(int(waiting[0]))[0]) == 0
+    sweep._fill(iter([np.array([5, 6], np.float32)]), slices)
+    assert [sweep.score_now(int(id))[1].tolist() for id in waiting[:3]] == [[5], [6], []]
+    assert len(sweep.score_now(10_000)[0]) == 0
+
+
+class Parents(Swept):
+    """A link is worth what the number of the page it is on says."""
+
+    combine = BEST
+
+    def rescore(self, waiting: Waiting, graph: Graph) -> Iterator[Floats]:
+        for batch in waiting:
+            yield batch.sources.astype(np.float32)
+
+
+def test_a_sweep_sees_all_links_to_a_url_and_keeps_the_best() -> None:
+    made = crawl(Parents(), SmallWeb(many_pages()), pages=23)
+    list(made)
+    made.step.sweep()
+    waiting = made.frontier.waiting
+    parents = {id: [int(made.facts.edges.sources[row]) for row in made.facts.edges.into(id)] for id in waiting.tolist()}
+    assert max(map(len, parents.values())) > 1
+    assert made.frontier.scores(waiting).tolist() == [max(found) for found in parents.values()]
+    followed = [made.facts.trace(id, id, 0, 0.0).inlinks.sources[0] for id in parents]
+    assert followed == [max(found) for found in parents.values()]

@@ -15,8 +15,6 @@ from math import inf
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig
 from forager.fetch.failures import backoff
@@ -122,7 +120,7 @@ class Crawl:
         budgets = Budgets(config.frontier.pages_per_host, config.frontier.pages_per_site)
         self.frontier = LaneFrontier(self.strategy.combine, budgets=budgets, rest_until=rest_until)
         learns = isinstance(self.strategy, Learns)
-        self.facts = Facts(self.strategy.combine.largest, evidence=learns, folder=folder)
+        self.facts = Facts(self.strategy.combine, evidence=learns, folder=folder)
         self.step = Step(
             critic=self.critic,
             strategy=self.strategy,
@@ -214,12 +212,12 @@ class Crawl:
         for _ in range(TRIES):
             if candidate is None or self._sweep is None:
                 break
-            score = self._sweep.score_now(candidate.id)
-            if score is None or score >= candidate.score:
+            ids, scores, links = self._sweep.score_now(candidate.id)
+            if not len(ids) or scores[0] >= candidate.score:
                 break
             self.frontier.retry(candidate, now)
             self.frontier.release(candidate, now, 0.0, page=False)
-            self.step.swap(np.array([candidate.id], np.int32), np.array([score], np.float32))
+            self.step.swap(ids, scores, links)
             candidate = self.frontier.acquire(now)
         return candidate
 
@@ -283,15 +281,15 @@ class Crawl:
             self.tally.sweeps += 1
         elif self._sweep is None:
             assert isinstance(self.strategy, Rescores)
-            self._sweep = Sweep(self.strategy, self.facts, self.frontier)
+            self._sweep = Sweep(self.strategy, self.strategy.combine.policy, self.facts, self.frontier)
             self._sweeping = asyncio.ensure_future(self._sweep_beside(self._sweep))
         else:
             self.tally.sweeps_skipped += 1
 
     async def _sweep_beside(self, sweep: Sweep) -> None:
-        ids, scores = await sweep.run()
+        ids, scores, links = await sweep.run()
         began = self._clock.now()
-        self.step.swap(ids, scores)
+        self.step.swap(ids, scores, links)
         self._note_pause(began)
         self.tally.sweeps += 1
         self._sweep = None

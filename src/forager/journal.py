@@ -211,6 +211,7 @@ class Journal:
         crawl.frontier.drop(np.array([record.asked, record.answered], np.int32))
         fresh = self._checkpoint is None or record.seq > self._checkpoint[0]
         if record.outcome == "page":
+            crawl.frontier.count_page(record.asked)
             self._apply_page(crawl, record, trace, read, fresh=fresh)
         elif record.redirects:
             target = np.array([record.redirects[0][1]], np.int32)

@@ -17,6 +17,7 @@ import numpy as np
 
 from forager.frontier.facts import Facts
 from forager.scope import Scope
+from forager.sweep import Sweep
 from forager.types import (
     FIRST_OF_ALL,
     Answer,
@@ -139,13 +140,13 @@ class Step:
     def sweep(self) -> None:
         """Let the strategy score again all that waits, but for the seeds."""
         if isinstance(self._strategy, Rescores):
-            waiting = self._facts.waiting(self._frontier)
-            scores = list(self._strategy.rescore(waiting, self._facts.graph()))
-            self.swap(self._frontier.waiting, np.concatenate([np.empty(0, np.float32), *scores]))
+            policy = self._strategy.combine.policy
+            self.swap(*Sweep(self._strategy, policy, self._facts, self._frontier).run_inline())
 
-    def swap(self, ids: Ids, scores: Floats) -> None:
-        """Put in the scores of a sweep that was made beside the loop."""
+    def swap(self, ids: Ids, scores: Floats, links: Ids) -> None:
+        """Put in what a sweep has found: new scores, and the links that have them."""
         self._frontier.reorder(ids, self._seeds_first(ids, scores))
+        self._facts.keep(ids, links)
 
     def offer(self, ids: Ids, scores: Floats) -> Mask:
         """Offer links to the frontier; a seed found on a page stays a seed."""

@@ -317,9 +317,13 @@ class ScoredLinks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WaitingBatch:
-    """Some of the links that wait, each with what its kept parent gave it."""
+    """Some of the links that wait, each with what its parent gave it.
 
-    ids: Ids  # (b,) ascending
+    Where the strategy's policy is best, mean or noisy-or, a URL found on several pages has a row for each of them, the
+    newest 8; their new scores become one by that policy. Otherwise it has the row of the parent that is kept.
+    """
+
+    ids: Ids  # (b,) ascending; the same for links to the same URL
     sources: Ids  # (b,) id of the page it was found on, -1 for a seed
     hosts: Ids  # (b,)
     scores: Floats  # (b,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -12,14 +13,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from forager.cli.matrix import matrix
 from forager.errors import ForagerError
 from forager.lab.experiment import Experiment, PathGoal, Plan, TopicGoal, conduct
 from forager.lab.laboratory import find_webs, open_web
+from forager.lab.page import write_report
+from forager.lab.plots import need_matplotlib
+from forager.lab.quality import critic_quality
 from forager.lab.record import record as record_crawl
 from forager.lab.report import table
 from forager.lab.results import BASELINE, BOUND, figures
 
 lab = typer.Typer(no_args_is_help=True, help="Compare strategies on a recorded web whose labels are known.")
+lab.command()(matrix)
 out, err = Console(), Console(stderr=True)
 
 WebOption = Annotated[
@@ -43,19 +49,28 @@ def run(
     seed: Annotated[int, typer.Option(help="of all chance")] = 0,
     jobs: Annotated[int, typer.Option(help="processes")] = 1,
     json_file: Annotated[Path | None, typer.Option("--json", help="write the figures to this file")] = None,
+    folder: Annotated[Path | None, typer.Option("--out", help="write a report with pictures into this folder")] = None,
 ) -> None:
     """Crawl with each strategy and report how few useless pages it fetched."""
     names = tuple(name.strip() for name in strategies.split(",") if name.strip())
     plan = Plan(web, _goal(topic, target, leave_out), names, critic, runs, pages, seed)
+    if folder is not None:
+        need_matplotlib()
     for loss in open_web(web).losses:
         err.print(f"note: {loss}", highlight=False, markup=False)
-    report = figures(_conduct(plan, jobs))
+    experiment = _conduct(plan, jobs)
+    report = figures(experiment)
     print(table(report))
     missing = [name for name in (BASELINE, BOUND) if name not in names]
     if missing and topic:
         err.print(f"note: loss cut and gap closed need {' and '.join(missing)} among the strategies", highlight=False)
     if json_file is not None:
         _write(json_file, json.dumps(report, indent=1))
+    if folder is not None:
+        page = write_report(
+            folder, {**report, "critic_quality": critic_quality(experiment, jobs)}, _command(plan, folder)
+        )
+        print(f"report: {page}")
 
 
 @lab.command()
@@ -113,6 +128,20 @@ def _goal(topic: str | None, target: str | None, leave_out: str | None) -> Topic
     if topic is None and target is not None and leave_out is not None:
         return PathGoal(target, leave_out)
     raise ForagerError("give either --topic PREFIX, or --target LABEL with --leave-out COLUMN")
+
+
+def _command(plan: Plan, folder: Path) -> str:
+    """What gives the same figures again; the number of jobs changes only the time."""
+    goal = plan.goal
+    aim = (
+        ["--topic", goal.topic]
+        if isinstance(goal, TopicGoal)
+        else ["--target", goal.target, "--leave-out", goal.leave_out]
+    )
+    pages = [] if plan.pages is None else ["--pages", str(plan.pages)]
+    said = ["--strategies", ",".join(plan.strategies), "--critic", plan.critic, "--runs", str(plan.runs)]
+    rest = [*pages, "--seed", str(plan.seed), "--out", str(folder)]
+    return shlex.join(["forager", "lab", "run", "--web", plan.web, *aim, *said, *rest])
 
 
 def _conduct(plan: Plan, jobs: int) -> Experiment:

@@ -117,6 +117,24 @@ class Edges:
             row = before(row)
         return np.array(rows[::-1], np.int32)
 
+    def newest_into(self, targets: Ids, most: int) -> tuple[Ids, Ids]:
+        """The newest edges into each of the targets, at most so many: the places of the targets, ascending, and the
+        edges, oldest first."""
+        places = np.flatnonzero(targets < len(self._last)).astype(np.int32)
+        rows = self._last.view[targets[places]]
+        found: list[tuple[Ids, Ids]] = []
+        for _ in range(most):
+            places, rows = places[rows >= 0], rows[rows >= 0]
+            if not len(rows):
+                break
+            found.append((places, rows))
+            rows = self._before.view[rows]
+        if not found:
+            return np.empty(0, np.int32), np.empty(0, np.int32)
+        at, into = (np.concatenate(column) for column in zip(*found, strict=True))
+        order = np.lexsort((into, at))
+        return at[order], into[order]
+
     def redirect(self, source: int, target: int) -> None:
         """Let the edges into `source` be edges into `target`: they led there all along."""
         moved = self.into(source)

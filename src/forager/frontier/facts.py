@@ -6,18 +6,22 @@ known of it, and every link to it, belongs to the page it leads to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forager.frontier.addresses import Addresses
 from forager.frontier.columns import Column
 from forager.frontier.edges import Edges
 from forager.types import (
+    FIRST,
+    Combine,
     Evidence,
+    Floats,
     Frontier,
     Graph,
     Ids,
@@ -25,28 +29,27 @@ from forager.types import (
     Judgement,
     Known,
     Mask,
+    Policy,
     Ragged,
     ScoredLinks,
     Trace,
     Url,
-    Waiting,
     WaitingBatch,
 )
 
-INLINKS = 8  # as many as a trace shows
+INLINKS = 8  # as many as a trace shows, and a sweep
+SEVERAL = (Policy.BEST, Policy.MEAN, Policy.NOISY_OR)  # what makes one score of several
 BATCH = 16_384  # links of a sweep that are put together at once: some milliseconds
 
 
 class Facts:
-    def __init__(
-        self, largest_state: tuple[int, ...] = (), *, evidence: bool = True, folder: Path | None = None
-    ) -> None:
+    def __init__(self, combine: Combine = FIRST, *, evidence: bool = True, folder: Path | None = None) -> None:
         """Without `evidence` none is gathered: where nobody learns, nobody takes it. With a folder clues lie there, in
         a file, instead of in memory."""
+        self._policy, self._largest_state = combine.policy, combine.largest
         self._gathers = evidence
         self.addresses = Addresses()
         self.edges = Edges(folder)
-        self._largest_state = largest_state
         self._relevance, self._raw = Column(np.float32, fill=np.nan), Column(np.float32, fill=np.nan)
         self._inlinks, self._relevant_inlinks = Column(np.int32), Column(np.int32)
         self._kept = Column(np.int32, fill=-1)  # the edge by which an id will be followed; -1: none
@@ -180,22 +183,33 @@ class Facts:
             both = (others >= 0) & (now >= 0)
             self.edges.keep_largest(now[both], self._largest_state, self.edges.state(others[both]))
 
-    def waiting(self, frontier: Frontier) -> Waiting:
-        """All that waits, in batches, each link with what its kept parent gave it."""
-        return _WaitingLinks(self, frontier)
+    def keep(self, ids: Ids, links: Ids) -> None:
+        """Let these links be the ones by which the ids will be followed; -1: the one that was."""
+        given = links >= 0
+        self._kept.view[ids[given]] = links[given]
 
-    def batch(self, ids: Ids, frontier: Frontier) -> WaitingBatch:
-        kept = self._kept.view[ids]
-        parent = kept >= 0
-        sources = np.full(len(ids), -1, np.int32)
-        sources[parent] = self.edges.sources[kept[parent]]
-        found = self.edges.state(kept[parent])
-        state = np.zeros((len(ids), found.shape[1]), np.float32)
+    def slice(self, ids: Ids, frontier: Frontier) -> Slice:
+        """What a sweep is shown of these waiting ids: the links to them, each with what its parent gave it."""
+        places, links = self._links_to(ids)
+        parent = links >= 0
+        sources = np.full(len(links), -1, np.int32)
+        sources[parent] = self.edges.sources[links[parent]]
+        found = self.edges.state(links[parent])
+        state = np.zeros((len(links), found.shape[1]), np.float32)
         state[parent] = found
-        clues = _spread(self.edges.clues(kept[parent]), parent)
-        return WaitingBatch(
-            ids, sources, self.addresses.hosts[ids], frontier.scores(ids), state, clues, self._common_of(sources)
-        )
+        clues = _spread(self.edges.clues(links[parent]), parent)
+        to = ids[places]
+        shown = (self.addresses.hosts[to], frontier.scores(to), state, clues, self._common_of(sources))
+        return Slice(WaitingBatch(to, sources, *shown), ids, links, np.searchsorted(places, np.arange(len(ids))))
+
+    def _links_to(self, ids: Ids) -> tuple[Ids, Ids]:
+        """The place among the ids, ascending, and the link, -1 where no page led to it."""
+        if self._policy not in SEVERAL:
+            return np.arange(len(ids), dtype=np.int32), self._kept.view[ids]
+        places, links = self.edges.newest_into(ids, INLINKS)
+        alone = np.setdiff1d(np.arange(len(ids), dtype=np.int32), places)
+        order = np.argsort(np.concatenate((places, alone)), kind="stable")
+        return np.concatenate((places, alone))[order], np.concatenate((links, np.full(len(alone), -1, np.int32)))[order]
 
     def _common_of(self, sources: Ids) -> Ragged:
         rows = np.where(sources >= 0, self._common_row.view[sources], -1)
@@ -208,17 +222,30 @@ class Facts:
         return Graph(offsets, targets, weights, self._relevance.view, self.addresses.hosts)
 
 
-@dataclass(frozen=True, slots=True)
-class _WaitingLinks:
-    """A view that can be gone through more than once; no two batches need be in memory together."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """Some of what waits, as a sweep sees it: links, of which several may lead to one id."""
 
-    facts: Facts
-    frontier: Frontier
+    batch: WaitingBatch
+    ids: Ids  # each once, ascending
+    links: Ids  # (rows of the batch,) the edge of each, -1 for what no page led to
+    starts: NDArray[np.intp]  # (ids,) the first row of each
 
-    def __iter__(self) -> Iterator[WaitingBatch]:
-        ids = self.frontier.waiting
-        for start in range(0, len(ids), BATCH):
-            yield self.facts.batch(ids[start : start + BATCH], self.frontier)
+    def settle(self, scores: Floats, policy: Policy) -> tuple[Floats, Ids]:
+        """One score an id, by the policy, and the link to be followed to it."""
+        if len(scores) == len(self.ids):
+            return scores, self.links
+        if policy is Policy.MEAN:
+            means = np.add.reduceat(scores, self.starts) / np.diff(self.starts, append=len(scores))
+            return means.astype(np.float32), np.full(len(self.ids), -1, np.int32)
+        if policy is Policy.NOISY_OR:
+            return 1 - np.multiply.reduceat(1 - scores, self.starts), np.full(len(self.ids), -1, np.int32)
+        best = np.maximum.reduceat(scores, self.starts)
+        place = np.repeat(np.arange(len(self.ids)), np.diff(self.starts, append=len(scores)))
+        first = np.flatnonzero(scores == best[place])[::-1]  # backwards, so that of equals the oldest is written last
+        links = np.full(len(self.ids), -1, np.int32)
+        links[place[first]] = self.links[first]
+        return best, links
 
 
 _NO_EVIDENCE = Evidence(Ragged.of([]), np.empty(0, np.float32), np.empty(0, np.float32))

@@ -271,6 +271,12 @@ class LaneFrontier:
             self._offer(site.held)
         self._list(lane, candidate.lane)
 
+    def count_page(self, id: int) -> None:
+        """A page that the link brought in an earlier life of the crawl counts against the budgets too."""
+        lane, site, _ = self._places[int(self._standing.queue.view[id])]
+        lane.pages += 1
+        site.pages += 1
+
     def _leased(self, candidate: Candidate) -> tuple[Lane, Site]:
         lane = self._lanes.get(candidate.lane)
         if lane is None or lane.lease != candidate.id:

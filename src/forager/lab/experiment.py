@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from multiprocessing import get_context
+from functools import lru_cache, partial
 
 from forager.errors import ForagerError
 from forager.lab.laboratory import Laboratory, open_web
@@ -22,6 +20,7 @@ from forager.lab.protocol import (
     topic_trial,
 )
 from forager.lab.spec import Spec
+from forager.lab.workers import Failed, work
 
 
 @dataclass(frozen=True)
@@ -79,28 +78,49 @@ def cells(plan: Plan, groups: Sequence[str | None]) -> list[Cell]:
 
 
 @dataclass(frozen=True)
+class Survey:
+    """What there is to be found, before anything is crawled."""
+
+    web: str
+    relevant: Mapping[str | None, int]  # pages to be found, by group; one entry under None in the topic protocol
+    sizes: Mapping[str | None, int]  # pages of each group
+
+    def expected(self, plan: Plan, group: str | None) -> int:
+        """The pages that a crawl of the plan will fetch at most."""
+        whole = 2 * self.relevant[group] if isinstance(plan.goal, TopicGoal) else self.sizes[group]
+        return whole if plan.pages is None else plan.pages
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A plan carried out."""
 
     plan: Plan
     web: str
-    relevant: Mapping[str | None, int]  # pages to be found, by group; one entry under None in the topic protocol
-    sizes: Mapping[str | None, int]  # pages of each group
+    relevant: Mapping[str | None, int]
+    sizes: Mapping[str | None, int]
     records: Mapping[Cell, Record]
 
 
 def conduct(plan: Plan, jobs: int = 1, tell: Callable[[int, int], None] = lambda done, of: None) -> Experiment:
     """Crawl every cell of the plan; `tell` hears how many are done."""
-    lab = _laboratory(plan.web)
-    sizes = _sizes(plan, lab)
-    todo = cells(plan, list(sizes))
-    relevant = {group: _relevant(plan, lab, group) for group in sizes}
-    _check(plan, todo[0])
+    found = survey(plan)
+    todo = cells(plan, list(found.sizes))
+    check(plan, found)
     records: dict[Cell, Record] = {}
-    for cell, record in _crawl_all(plan, todo, jobs):
+    for cell, record in work(todo, partial(crawl_cell, plan), jobs, lambda cell: (cell.group, cell.run)):
+        if isinstance(record, Failed):
+            raise RuntimeError(f"{cell} failed: {record.why}\n{record.trace}")
         records[cell] = record
         tell(len(records), len(todo))
-    return Experiment(plan, lab.web.name, relevant, sizes, {cell: records[cell] for cell in todo})
+    return Experiment(plan, found.web, found.relevant, found.sizes, {cell: records[cell] for cell in todo})
+
+
+def survey(plan: Plan) -> Survey:
+    """Open the web and count; wrong names of topics, labels and columns are found here."""
+    lab = laboratory(plan.web)
+    sizes = _sizes(plan, lab)
+    return Survey(lab.web.name, {group: _relevant(plan, lab, group) for group in sizes}, sizes)
 
 
 def _sizes(plan: Plan, lab: Laboratory) -> dict[str | None, int]:
@@ -116,39 +136,33 @@ def _relevant(plan: Plan, lab: Laboratory, group: str | None) -> int:
     return len(reachable_targets(lab, plan.goal.target, plan.goal.leave_out, group))
 
 
-def _check(plan: Plan, cell: Cell) -> None:
+def check(plan: Plan, found: Survey) -> None:
     """Find wrong names and parameters before hours are spent, not after."""
-    trial = _trial(plan, cell.group, cell.run)
+    trial = _trial(plan, next(iter(found.sizes)), 0)
     for name in plan.strategies:
-        strategy_for(_laboratory(plan.web), trial, Spec.parse(name))
+        strategy_for(laboratory(plan.web), trial, Spec.parse(name))
 
 
-def _crawl_all(plan: Plan, todo: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Record]]:
-    if jobs == 1:
-        for cell in todo:
-            yield cell, _crawl(plan, cell)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        waiting: dict[Future[Record], Cell] = {pool.submit(_crawl, plan, cell): cell for cell in todo}
-        for done in as_completed(waiting):
-            yield waiting[done], done.result()
-
-
-def _crawl(plan: Plan, cell: Cell) -> Record:
-    lab = _laboratory(plan.web)
+def crawl_cell(plan: Plan, cell: Cell) -> Record:
+    lab = laboratory(plan.web)
     record = crawl_trial(lab, _trial(plan, cell.group, cell.run), Spec.parse(cell.strategy))
     lab.cache.write()
     return record
 
 
-@lru_cache(maxsize=1)
+def laboratory(web: str) -> Laboratory:
+    """The web of that name, opened once in a process."""
+    return _laboratory(web)
+
+
+@lru_cache(maxsize=8)
 def _laboratory(web: str) -> Laboratory:
     return Laboratory(open_web(web))
 
 
 @lru_cache(maxsize=4)
 def _trial(plan: Plan, group: str | None, run: int) -> Trial:
-    lab, goal, critic = _laboratory(plan.web), plan.goal, Spec.parse(plan.critic)
+    lab, goal, critic = laboratory(plan.web), plan.goal, Spec.parse(plan.critic)
     if isinstance(goal, TopicGoal):
         return topic_trial(lab, goal.topic, critic, run=run, seed=plan.seed, pages=plan.pages)
     return path_trial(lab, goal.target, goal.leave_out, str(group), critic, run=run, seed=plan.seed, pages=plan.pages)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from forager.lab.protocol import Record
-from forager.types import Mask
+from forager.types import Mask, Url
+from forager.urls import host
 
 Figure: TypeAlias = float | None
+Share: TypeAlias = tuple[str, float]
+NO_LABEL = "(no label)"
 
 
 def harvest(relevant: Mask, pages: int) -> Figure:
@@ -37,6 +42,69 @@ def pages_to(relevant: Mask, goal: float, reachable: int) -> int | None:
 def recall(relevant: Mask, pages: int, reachable: int) -> Figure:
     """Share of the reachable targets found among the first so many pages."""
     return float(relevant[:pages].sum() / reachable) if reachable else None
+
+
+def harvest_area(relevant: Mask, pages: int) -> Figure:
+    """Area under the harvest curve: the mean of harvest(n) over n = 1 … pages. Early finds count more."""
+    if not 0 < pages <= len(relevant):
+        return None
+    counts = np.arange(1, pages + 1)
+    return float((np.cumsum(relevant[:pages]) / counts).mean())
+
+
+def expected_loss(record: Record, pages: int) -> Figure:
+    """Mean of 1 - Pr over the first so many pages, Pr being the critic's relevance; by truth it is 1 - harvest."""
+    return float(1 - record.expected[:pages].mean()) if 0 < pages <= len(record.expected) else None
+
+
+def precision(record: Record, threshold: float, pages: int) -> Figure:
+    """Share of the first so many pages that are at least so similar to one of the examples."""
+    return float((record.similarity[:pages] >= threshold).mean()) if 0 < pages <= len(record.similarity) else None
+
+
+def new_precision(record: Record, threshold: float) -> Figure:
+    """The same over the whole crawl, without the pages the critic had seen: the examples are most like themselves."""
+    new = record.similarity[~record.trained]
+    return float((new >= threshold).mean()) if len(new) else None
+
+
+def sigma(record: Record) -> Figure:
+    """Maximum average similarity: the largest mean similarity of all crawled pages to one of the examples."""
+    return float(record.toward.max()) if len(record.toward) and len(record.order) else None
+
+
+def relevant_hosts(record: Record, pages: int) -> int:
+    """Hosts of the relevant pages among the first so many."""
+    found = zip(record.order[:pages], record.relevant[:pages].tolist(), strict=True)
+    return len({host(url) for url, hit in found if hit})
+
+
+def overlap(orders: Sequence[Sequence[Url]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each pair of crawls the URLs shared, against their union and against the smaller of the two."""
+    index = {url: at for at, url in enumerate(dict.fromkeys(url for order in orders for url in order))}
+    fetched = np.zeros((len(orders), len(index)))
+    for row, order in enumerate(orders):
+        fetched[row, [index[url] for url in order]] = 1
+    shared, sizes = fetched @ fetched.T, fetched.sum(axis=1)
+    union = sizes[:, None] + sizes[None, :] - shared
+    return shared / np.maximum(union, 1), shared / np.maximum(np.minimum.outer(sizes, sizes), 1)
+
+
+def most_wasted(records: Sequence[Record], name: Callable[[Record, int], Iterable[str]], most: int) -> list[Share]:
+    """What the pages off topic were: the most frequent names of them with their pages a run, in falling order."""
+    counts = Counter(
+        each for record in records for at in np.flatnonzero(~record.relevant).tolist() for each in name(record, at)
+    )
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [(each, count / len(records)) for each, count in ranked[:most]]
+
+
+def labels_of(record: Record, at: int) -> list[str]:
+    return record.labels[at].split(",") if record.labels[at] else [NO_LABEL]
+
+
+def host_of(record: Record, at: int) -> list[str]:
+    return [host(record.order[at])]
 
 
 def mean(values: Sequence[Figure]) -> Figure:
@@ -77,16 +145,14 @@ def paired(ours: Sequence[Figure], theirs: Sequence[Figure]) -> Mapping[str, Fig
 
 
 def curve(records: Sequence[Record], points: int = 100) -> list[dict[str, Figure]]:
-    """Harvest and the critic's expected loss along the crawl, means over the runs, at up to so many places."""
+    """Harvest, loss by truth and by critic along the crawl, means over the runs, at up to so many places."""
     return [_point(records, n) for n in _places(records, points)]
 
 
 def recall_curve(records: Sequence[Record], reachable: int, points: int = 100) -> list[dict[str, Figure]]:
     """Share of the reachable targets found along the crawl, means over the runs."""
-    return [
-        {"pages": n, "recall": mean([recall(record.relevant, n, reachable) for record in records])}
-        for n in _places(records, points)
-    ]
+    found = {n: [recall(record.relevant, n, reachable) for record in records] for n in _places(records, points)}
+    return [{"pages": n, "recall": mean(values), "ci": half_width(values)} for n, values in found.items()]
 
 
 def _places(records: Sequence[Record], points: int) -> list[int]:
@@ -97,5 +163,15 @@ def _places(records: Sequence[Record], points: int) -> list[int]:
 def _point(records: Sequence[Record], pages: int) -> dict[str, Figure]:
     reached = [record for record in records if len(record.relevant) >= pages]
     rates = [harvest(record.relevant, pages) for record in reached]
-    losses = [float((1 - record.expected[:pages]).sum()) for record in reached]
-    return {"pages": pages, "harvest": mean(rates), "ci": half_width(rates), "expected_loss": mean(losses)}
+    sums = [float((1 - record.expected[:pages]).sum()) for record in reached]
+    losses = [expected_loss(record, pages) for record in reached]
+    rate = mean(rates)
+    return {
+        "pages": pages,
+        "harvest": rate,
+        "ci": half_width(rates),
+        "expected_loss": mean(sums),  # summed, as it is often drawn
+        "loss": None if rate is None else 1 - rate,
+        "loss_by_critic": mean(losses),
+        "loss_by_critic_ci": half_width(losses),
+    }

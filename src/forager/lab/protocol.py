@@ -22,6 +22,7 @@ from forager.crawl import Crawl
 from forager.critics import make_critic
 from forager.errors import ForagerError
 from forager.lab.laboratory import Laboratory
+from forager.lab.likeness import likeness
 from forager.lab.oracles import LAB_STRATEGIES
 from forager.lab.spec import Spec
 from forager.scope import Scope
@@ -32,6 +33,7 @@ from forager.types import Critic, Mask, Ragged, Strategy, Url
 
 POSITIVES, OTHERS, STARTS = 40, 600, 3
 OTHER = "other"
+NO_TERMS = np.empty(0, np.uint32)
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,10 @@ class Record:
     order: tuple[Url, ...]
     requests: int
     misses: dict[str, int]
-    seconds: float
+    seconds: float  # of the crawl alone
+    labels: tuple[str, ...]  # of each page by truth, several separated by commas
+    similarity: NDArray[np.float32]  # of each page to the example it is most like
+    toward: NDArray[np.float64]  # for each example the mean over the pages of their similarity to it
 
 
 def topic_trial(lab: Laboratory, topic: str, critic: Spec, *, run: int, seed: int, pages: int | None = None) -> Trial:
@@ -163,6 +168,7 @@ def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> Record:
     visits = [(visit.page.url, visit.judgement.relevance) for visit in crawl]
     seconds = time.perf_counter() - start
     order = tuple(url for url, _ in visits)
+    alike = likeness((page.terms.values if page else NO_TERMS for page in lab.pages(order)), trial.targets)
     return Record(
         relevant=np.array([url in trial.relevant for url in order], bool),
         trained=np.array([url in trial.trained for url in order], bool),
@@ -171,4 +177,7 @@ def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> Record:
         requests=crawl.tally.requests,
         misses={str(reason): count for reason, count in crawl.tally.misses.items()},
         seconds=seconds,
+        labels=tuple(",".join(lab.web.truth.labels.get(url, ())) for url in order),
+        similarity=alike.similarity,
+        toward=alike.toward,
     )

@@ -13,7 +13,7 @@ def table(figures: Mapping[str, Any]) -> str:
     """Topic protocol: harvest at R/4 … 2R; path protocol: pages until 50 and 90 % of the targets."""
     rows = figures["results"]
     path = any("groups" in row for row in rows)
-    title = f"{figures['web']} · {figures['topic']} · R = {figures['relevant']} · {_runs(figures['runs'])} · "
+    title = f"{figures['web']} · {figures['topic']} · R = {figures['relevant']} · {runs_of(figures['runs'])} · "
     title += "pages fetched until 50 % / 90 % of the targets" if path else "harvest after … pages"
     heads = ["strategy", *(_path_columns(rows[0]) if path else _TOPIC_COLUMNS)]
     cells = [[row["strategy"], *(_path_cells(row) if path else _topic_cells(row)), *_cost_cells(row)] for row in rows]
@@ -36,13 +36,13 @@ _COST_COLUMNS = ("req/p", "s")  # requests a page, seconds a run
 _TOPIC_COLUMNS = (*PLACES, "cut", "gap", *_COST_COLUMNS)  # loss cut against best-first and gap closed, at R/2
 
 
-def _runs(count: int) -> str:
+def runs_of(count: int) -> str:
     return "1 run" if count == 1 else f"{count} runs"
 
 
 def _topic_cells(row: Mapping[str, Any]) -> list[str]:
-    rates = [_with(row["harvest"][place], row["ci"][place]) for place in PLACES]
-    return [*rates, _share(row["loss_reduction"]["R/2"]), _share(row["gap_closed"]["R/2"])]
+    rates = [with_half(row["harvest"][place], row["ci"][place]) for place in PLACES]
+    return [*rates, share(row["loss_reduction"]["R/2"]), share(row["gap_closed"]["R/2"])]
 
 
 def _path_columns(row: Mapping[str, Any]) -> list[str]:
@@ -50,23 +50,23 @@ def _path_columns(row: Mapping[str, Any]) -> list[str]:
 
 
 def _path_cells(row: Mapping[str, Any]) -> list[str]:
-    sums = [_count(row["pages_to"][goal]) for goal in GOALS]
-    groups = ["/".join(_count(group["pages_to"][goal]) for goal in GOALS) for group in row["groups"].values()]
-    return [*sums, *groups, _share(row["recall_at_10pct"])]
+    sums = [count(row["pages_to"][goal]) for goal in GOALS]
+    groups = ["/".join(count(group["pages_to"][goal]) for goal in GOALS) for group in row["groups"].values()]
+    return [*sums, *groups, share(row["recall_at_10pct"])]
 
 
 def _cost_cells(row: Mapping[str, Any]) -> list[str]:
     return [f"{row['requests_per_page']:.2f}", f"{row['seconds']:.1f}"]
 
 
-def _with(value: Figure, half_width: Figure) -> str:
-    return _share(value) if half_width is None else f"{_share(value)}±{_share(half_width)}"
+def with_half(value: Figure, half_width: Figure) -> str:
+    return share(value) if half_width is None else f"{share(value)}±{share(half_width)}"
 
 
-def _share(value: Figure) -> str:
+def share(value: Figure) -> str:
     """Three digits, without the leading zero."""
     return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
 
 
-def _count(value: Figure) -> str:
+def count(value: Figure) -> str:
     return "–" if value is None else f"{value:,.0f}"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from forager.lab import metrics
 from forager.lab.experiment import Cell, Experiment, PathGoal
 from forager.lab.metrics import Figure
+from forager.lab.pairs import overlaps, pairwise
 from forager.lab.protocol import Record
 
 BASELINE, BOUND = "best-first", "oracle"
 PLACES = {"R/4": 0.25, "R/2": 0.5, "R": 1.0, "2R": 2.0}
 GOALS = {"50": 0.5, "90": 0.9}
+THRESHOLDS = (0.5, 0.6, 0.7, 0.8)  # of similarity
+MOST = 10  # labels and hosts named of those that pages were wasted on
 
 
 def figures(experiment: Experiment) -> dict[str, Any]:
@@ -25,19 +29,27 @@ def figures(experiment: Experiment) -> dict[str, Any]:
     rows = [(_path_row if path else _topic_row)(name, by_strategy, experiment) for name in plan.strategies]
     return {
         "web": experiment.web,
+        "protocol": "path" if path else "topic",
         "topic": plan.goal.focus,
         "relevant": sum(experiment.relevant.values()),
+        "places": {} if path else _places(experiment.relevant[None]),
         "runs": plan.runs,
         "critic": plan.critic,
         "seed": plan.seed,
         "results": rows,
+        "pairwise": pairwise(rows, seed=plan.seed),
+        "overlap": overlaps(experiment),
     }
+
+
+def _places(relevant: int) -> dict[str, int]:
+    return {place: round(share * relevant) for place, share in PLACES.items()}
 
 
 def _topic_row(name: str, all_records: Mapping[str, Mapping[Cell, Record]], experiment: Experiment) -> dict[str, Any]:
     relevant = experiment.relevant[None]
     records = list(all_records[name].values())
-    places = {place: round(share * relevant) for place, share in PLACES.items()}
+    places = _places(relevant)
     rates = {place: [metrics.harvest(record.relevant, n) for record in records] for place, n in places.items()}
     new = {place: [metrics.new_harvest(record, n) for record in records] for place, n in places.items()}
     means = {place: metrics.mean(values) for place, values in rates.items()}
@@ -46,6 +58,7 @@ def _topic_row(name: str, all_records: Mapping[str, Mapping[Cell, Record]], expe
         "strategy": name,
         "harvest": means,
         "ci": {place: metrics.half_width(values) for place, values in rates.items()},
+        "harvest_runs": rates,
         "harvest_new": {place: metrics.mean(values) for place, values in new.items()},
         "loss_reduction": {place: metrics.loss_reduction(means[place], metrics.mean(base[place])) for place in PLACES},
         "gap_closed": {
@@ -56,6 +69,7 @@ def _topic_row(name: str, all_records: Mapping[str, Mapping[Cell, Record]], expe
         "pages_to": dict.fromkeys(GOALS),
         "recall_at_10pct": None,
         **_cost(records),
+        **_more([(record, relevant) for record in records]),
         "curve": metrics.curve(records),
     }
 
@@ -83,6 +97,7 @@ def _path_row(name: str, all_records: Mapping[str, Mapping[Cell, Record]], exper
         "recall_at_10pct": metrics.mean([group["recall_at_10pct"] for group in groups.values()]),
         "groups": groups,
         **_cost(list(records.values())),
+        **_more([(record, experiment.relevant[cell.group]) for cell, record in records.items()]),
         "curve": [],
     }
 
@@ -92,14 +107,15 @@ def _group(group: str | None, records: Mapping[Cell, Record], experiment: Experi
     runs = [record for cell, record in records.items() if cell.group == group]
     reachable, size = experiment.relevant[group], experiment.sizes[group]
     tenth = [metrics.recall(record.relevant, round(size / 10), reachable) for record in runs]
+    pages_to = {goal: [metrics.pages_to(record.relevant, share, reachable) for record in runs]
+                for goal, share in GOALS.items()}  # fmt: skip
     return {
         "pages": size,
         "reachable": reachable,
-        "pages_to": {
-            goal: metrics.mean([metrics.pages_to(record.relevant, share, reachable) for record in runs])
-            for goal, share in GOALS.items()
-        },
+        "pages_to": {goal: metrics.mean(values) for goal, values in pages_to.items()},
+        "pages_to_runs": pages_to,
         "recall_at_10pct": metrics.mean(tenth),
+        "recall_at_10pct_runs": tenth,
         "curve": metrics.recall_curve(runs, reachable),
     }
 
@@ -118,3 +134,65 @@ def _cost(records: Sequence[Record]) -> dict[str, Figure]:
         "requests_per_page": metrics.mean([record.requests / max(1, len(record.order)) for record in records]),
         "seconds": metrics.mean([record.seconds for record in records]),
     }
+
+
+Sized = Sequence[tuple[Record, int]]  # a crawl with its R: the number of pages there were to find
+
+
+def _more(crawls: Sized) -> dict[str, Any]:
+    """Figures that mean the same in both protocols, means over the crawls."""
+    losses = _at_places(crawls, metrics.expected_loss)
+    records = [record for record, _ in crawls]
+    return {
+        "loss": _means(_at_places(crawls, _true_loss)),
+        "loss_by_critic": _means(losses),
+        "loss_by_critic_ci": {place: metrics.half_width(values) for place, values in losses.items()},
+        "harvest_area": {
+            "R": metrics.mean([metrics.harvest_area(record.relevant, size) for record, size in crawls]),
+            "end": metrics.mean([metrics.harvest_area(record.relevant, len(record.order)) for record in records]),
+        },
+        "precision": {str(least): _means(_at_places(crawls, partial(_precision, least))) for least in THRESHOLDS},
+        "precision_end": {
+            str(least): metrics.mean([metrics.precision(record, least, len(record.order)) for record in records])
+            for least in THRESHOLDS
+        },
+        "precision_new": {
+            str(least): metrics.mean([metrics.new_precision(record, least) for record in records])
+            for least in THRESHOLDS
+        },
+        "sigma": metrics.mean([metrics.sigma(record) for record in records]),
+        "relevant_hosts": {
+            "R": metrics.mean([metrics.relevant_hosts(record, size) for record, size in crawls]),
+            "end": metrics.mean([metrics.relevant_hosts(record, len(record.order)) for record in records]),
+        },
+        **_waste(records),
+    }
+
+
+def _waste(records: Sequence[Record]) -> dict[str, Any]:
+    reasons = sorted({reason for record in records for reason in record.misses})
+    return {
+        "pages": metrics.mean([len(record.order) for record in records]),
+        "pages_off_topic": metrics.mean([int((~record.relevant).sum()) for record in records]),
+        "requests_wasted": metrics.mean([record.requests - len(record.order) for record in records]),
+        "misses": {reason: metrics.mean([record.misses.get(reason, 0) for record in records]) for reason in reasons},
+        "off_topic_labels": metrics.most_wasted(records, metrics.labels_of, MOST),
+        "off_topic_hosts": metrics.most_wasted(records, metrics.host_of, MOST),
+    }
+
+
+def _at_places(crawls: Sized, figure: Callable[[Record, int], Figure]) -> dict[str, list[Figure]]:
+    return {place: [figure(record, _places(size)[place]) for record, size in crawls] for place in PLACES}
+
+
+def _means(values: Mapping[str, Sequence[Figure]]) -> dict[str, Figure]:
+    return {place: metrics.mean(given) for place, given in values.items()}
+
+
+def _true_loss(record: Record, pages: int) -> Figure:
+    rate = metrics.harvest(record.relevant, pages)
+    return None if rate is None else 1 - rate
+
+
+def _precision(least: float, record: Record, pages: int) -> Figure:
+    return metrics.precision(record, least, pages)

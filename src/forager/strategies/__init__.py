@@ -4,12 +4,17 @@ from collections.abc import Mapping
 from typing import cast
 
 from forager import registry
+from forager.strategies.apprentice import Apprentice
 from forager.strategies.backlink import Backlink
 from forager.strategies.best_first import BestFirst
 from forager.strategies.breadth_first import BreadthFirst
 from forager.strategies.distiller import Distiller
+from forager.strategies.fish import FishSearch
+from forager.strategies.infospiders import InfoSpiders
+from forager.strategies.intelligent import Intelligent
 from forager.strategies.pagerank import PageRank
 from forager.strategies.random import Random
+from forager.strategies.shark import SharkSearch
 from forager.types import Strategy
 
 GROUP = "forager.strategies"
@@ -19,7 +24,12 @@ STRATEGIES: Mapping[str, registry.Maker] = {
     "best-first": BestFirst,
     "backlink": Backlink,
     "pagerank": PageRank,
+    "fish": FishSearch,
+    "shark": SharkSearch,
     "distiller": Distiller,
+    "infospiders": InfoSpiders,
+    "intelligent": Intelligent,
+    "apprentice": Apprentice,
 }
 
 
@@ -42,12 +52,17 @@ def make_strategy(
 __all__ = [
     "GROUP",
     "STRATEGIES",
+    "Apprentice",
     "Backlink",
     "BestFirst",
     "BreadthFirst",
     "Distiller",
+    "FishSearch",
+    "InfoSpiders",
+    "Intelligent",
     "PageRank",
     "Random",
+    "SharkSearch",
     "make_strategy",
     "strategy_names",
 ]

@@ -1,0 +1,108 @@
+"""What it costs to score the links of a page, for every strategy: python -m bench.strategies [--markdown]
+
+Each strategy first crawls 100 pages of a procedural web, made as the laboratory makes it, so that learners have learnt
+and links wait. Then it scores 150 real pages (made-up ones where there is no recorded web) and the pages of 80 links of
+the reference web; a strategy that sweeps also scores again what waits after its crawl. All by CPU, in the best of some
+rounds. The last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import NamedTuple
+
+from bench.pages import WIKISPEEDIA, milliseconds, reference, sample
+from bench.stages import visits
+from forager.clock import VirtualClock
+from forager.config import CrawlConfig, FrontierConfig, StopConfig
+from forager.crawl import Crawl
+from forager.lab.laboratory import Laboratory, open_web
+from forager.lab.protocol import Trial, strategy_for, topic_trial
+from forager.lab.spec import Spec
+from forager.page import parse
+from forager.strategies import STRATEGIES
+from forager.types import Critic, Fetch, Page, Rescores, Visit
+
+WEB, TOPIC = "procedural", "Arts"
+CRAWLED = 100  # pages a strategy learns from
+SCORED = 150  # pages it is timed on
+ROUNDS = 5
+
+
+class Cost(NamedTuple):
+    score_ms: float  # a real page
+    reference_ms: float  # a reference page
+    rescore_ms_per_1000: float | None  # links; None: it does not sweep
+
+
+def crawled(lab: Laboratory, trial: Trial, name: str) -> Crawl:
+    """A short crawl with a strategy, at its end."""
+    stop, frontier = StopConfig(pages=trial.pages), FrontierConfig(delay=0)
+    crawl = Crawl(
+        CrawlConfig(seeds=tuple(trial.seeds), frontier=frontier, stop=stop, seed=trial.seed),
+        critic=trial.critic,
+        strategy=strategy_for(lab, trial, Spec(name)),
+        fetcher=lab.web.fetcher,
+        scope=trial.scope,
+        clock=VirtualClock(),
+        read=lab.cache.read,
+    )
+    crawl.run()
+    return crawl
+
+
+def sweep_ms(crawl: Crawl) -> float | None:
+    """Of one sweep over what waits, for 1,000 links: the strategy's share of it."""
+    strategy, waiting = crawl.strategy, [crawl.facts.slice(crawl.frontier.waiting, crawl.frontier).batch]
+    links = sum(len(batch.ids) for batch in waiting)
+    if not isinstance(strategy, Rescores) or not links:
+        return None
+    graph = crawl.facts.graph()
+    return milliseconds(lambda batches: list(strategy.rescore(batches, graph)), [waiting], ROUNDS) / links * 1e3
+
+
+def judged(fetches: list[Fetch], critic: Critic) -> list[Visit]:
+    pages = [page for fetch in fetches if isinstance(page := parse(fetch), Page)]
+    return [visit for visit, _ in visits(pages, critic)]
+
+
+def measure() -> dict[str, Cost]:
+    lab = Laboratory(open_web(WEB))
+    trial = topic_trial(lab, TOPIC, Spec("naive-bayes"), run=0, seed=0, pages=CRAWLED)
+    real, made = judged(sample(SCORED), trial.critic), judged(reference(SCORED), trial.critic)
+    costs: dict[str, Cost] = {}
+    for name in STRATEGIES:
+        crawl = crawled(lab, trial, name)
+        score = crawl.strategy.score
+        costs[name] = Cost(milliseconds(score, real, ROUNDS), milliseconds(score, made, ROUNDS), sweep_ms(crawl))
+    return costs
+
+
+def table(costs: dict[str, Cost], markdown: bool) -> str:
+    heads = ["strategy", "ms a real page", "ms a reference page", "ms to sweep 1,000 links"]
+    rows = [[name, *("-" if ms is None else f"{ms:.3f}" for ms in cost)] for name, cost in costs.items()]
+    if markdown:
+        return "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---", *["---:"] * len(Cost._fields)], *rows])
+    widest = max(map(len, costs))
+    return "\n".join(f"{row[0]:<{widest}}{row[1]:>18}{row[2]:>22}{row[3]:>26}" for row in [heads, *rows])
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description="What it costs to score a page, for every strategy.")
+    options.add_argument("--markdown", action="store_true", help="print the table as markdown")
+    markdown = options.parse_args().markdown
+    costs = measure()
+    print(
+        f"{SCORED} {'real' if WIKISPEEDIA.exists() else 'made-up'} pages, {SCORED} reference pages of 80 links, CPU\n"
+    )
+    print(table(costs, markdown), end="\n\n")
+    rounded = {
+        name: {field: None if ms is None else round(ms, 4) for field, ms in cost._asdict().items()}
+        for name, cost in costs.items()
+    }
+    print(json.dumps({"strategies": rounded}))
+
+
+if __name__ == "__main__":
+    main()
