@@ -6,6 +6,9 @@ robots, parse, a naive Bayes critic of 20 classes, best-first, WARC and catalogu
     closed   3,000 pages, every link leads to one of them
     open     3,000 pages, 25 of 80 links lead to a URL never seen before, and 1 M URLs wait at the start
 
+The same with the apprentice instead of best-first, on both works but with nothing waiting at the start: a learner that
+goes on must be able to read again what it has learnt from. What a sweep over 1 M links costs is bench.sweeps.
+
 The bare loop and the crawl take turns, because a machine is not equally fast all day. Where the time goes comes from a
 run of its own, in which every stage has a clock (bench.spent). The last line is one JSON object.
 """
@@ -26,7 +29,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -50,6 +53,7 @@ from forager.project import new_project
 from forager.scope import Scope
 from forager.step import Step
 from forager.store import NewUrl, Record, Store
+from forager.strategies.apprentice import Apprentice
 from forager.strategies.best_first import BestFirst
 from forager.types import FIRST_OF_ALL, Fetch, Links, Page, Reason, ScoredLinks
 
@@ -67,7 +71,7 @@ name = "naive-bayes"
 model = "critic.npz"
 
 [strategy]
-name = "best-first"
+name = "{strategy}"
 
 [frontier]
 delay = 0.0
@@ -138,10 +142,10 @@ def _waiting_url(id: int) -> NewUrl:
 # ---- the crawl that is measured --------------------------------------------------------------------------------------
 
 
-async def crawl(project: Path, model: Path, plan: str, before: int, watched: bool, port: int) -> int:
+async def crawl(project: Path, model: Path, plan: str, before: int, strategy: str, watched: bool, port: int) -> int:
     """Crawl 3,000 pages in a folder that holds nothing, or `before` pages of other hosts; leaves its figures there."""
     shutil.copy(model, project / "critic.npz")
-    toml = CONFIG.format(in_flight=IN_FLIGHT, pages=PAGES + before, port=port)
+    toml = CONFIG.format(strategy=strategy, in_flight=IN_FLIGHT, pages=PAGES + before, port=port)
     spent = watch_stages() if watched else None
     resumed = [0.0]
 
@@ -175,6 +179,8 @@ def watch_stages() -> Spent:
     spent.watch("tokens", text, "terms")
     spent.watch("critic", NaiveBayes, "judge")
     spent.watch("score", BestFirst, "score")
+    spent.watch("score", Apprentice, "score")
+    spent.watch("learn", Apprentice, "observe")
     spent.watch("facts, frontier", Facts, "intern", "known", "judge", "found", "trace")
     spent.watch("facts, frontier", Step, "offer")
     spent.watch("facts, frontier", LaneFrontier, "acquire", "release", "next_due")
@@ -188,6 +194,12 @@ def watch_stages() -> Spent:
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 
+class Work(NamedTuple):
+    plan: str  # of the web: "reference", or "open"
+    waiting: int = 0  # URLs at the start
+    strategy: str = "best-first"
+
+
 class Bench:
     """The folders that runs need, made once."""
 
@@ -196,11 +208,10 @@ class Bench:
         train(self._model)
         self._old: tuple[Path, int] | None = None
 
-    def run(self, port: int, *, waiting: int = 0, watched: bool = False) -> tuple[Run, Figures]:
-        project, before = self._project(waiting)
-        plan = "open" if waiting else "reference"
+    def run(self, port: int, work: Work, *, watched: bool = False) -> tuple[Run, Figures]:
+        project, before = self._project(work.waiting)
         try:
-            run = once(partial(crawl, project, self._model, plan, before, watched), port)
+            run = once(partial(crawl, project, self._model, work.plan, before, work.strategy, watched), port)
             figures: Figures = json.loads((project / "figures.json").read_text())
         finally:
             shutil.rmtree(project)
@@ -225,21 +236,21 @@ def prepared() -> Iterator[Bench]:
         yield Bench(Path(folder))
 
 
-def turns(bench: Bench, port: int, count: int, waiting: int) -> tuple[Figures, dict[str, float]]:
+def turns(bench: Bench, port: int, count: int, work: Work) -> tuple[Figures, dict[str, float]]:
     """So many runs of the bare loop and of the crawl, one after the other; and where the time of another goes."""
     bares, crawls, peaks = [], [], []
     for turn in range(count):
         bares.append(once(bare.client(), port).cpu_ms_per_page)
-        run, figures = bench.run(port, waiting=waiting)
-        crawls.append(figures["ms"] if waiting else run.cpu_ms_per_page)
+        run, figures = bench.run(port, work)
+        crawls.append(figures["ms"] if work.waiting else run.cpu_ms_per_page)
         peaks.append(run.rss_mb)
-        kind, pages = "open" if waiting else "closed", figures["pages"]
+        kind, pages = "open" if work.plan == "open" else "closed", figures["pages"]
         print(
-            f"{kind:>8}{turn + 1:>4}{bares[-1]:>10.3f}{crawls[-1]:>10.3f}{crawls[-1] / bares[-1]:>8.2f}"
-            f"{pages:>8}{run.wall:>8.1f}{run.rss_mb:>7.0f}",
+            f"{work.strategy:<12}{kind:>8}{turn + 1:>4}{bares[-1]:>10.3f}{crawls[-1]:>10.3f}"
+            f"{crawls[-1] / bares[-1]:>8.2f}{pages:>8}{run.wall:>8.1f}{run.rss_mb:>7.0f}",
             flush=True,
         )
-    stages = bench.run(port, waiting=waiting, watched=True)[1]["stages"]
+    stages = bench.run(port, work, watched=True)[1]["stages"]
     return {
         "bare_ms": min(bares),
         "bare_ms_median": median(bares),
@@ -262,6 +273,14 @@ def frontier(sizes: list[int]) -> dict[str, dict[str, float]]:
     return found
 
 
+def sweeps() -> Figures:
+    """A million links scored again beside the loop, in a process of its own."""
+    told = subprocess.run([sys.executable, "-m", "bench.sweeps"], check=True, capture_output=True, text=True).stdout
+    print(told.rpartition("\n{")[0])
+    figures: Figures = json.loads(told.splitlines()[-1])
+    return figures
+
+
 def show(closed: dict[str, float], open: dict[str, float]) -> None:
     print(f"{'CPU ms/page, clocks included':<28}{'closed':>9}{'open':>9}")
     for name in sorted({*closed, *open}, key=lambda name: -open.get(name, 0.0)):
@@ -279,18 +298,28 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--waiting", type=int, default=WAITING, help="URLs that wait at the start of the open work")
     options = parser.parse_args()
-    print(f"{'work':>8}{'run':>4}{'bare ms':>10}{'crawl ms':>10}{'ratio':>8}{'pages':>8}{'wall s':>8}{'MB':>7}")
+    print(
+        f"{'strategy':<12}{'work':>8}{'run':>4}{'bare ms':>10}{'crawl ms':>10}{'ratio':>8}{'pages':>8}{'wall s':>8}{'MB':>7}"
+    )
     with prepared() as bench:
         with served("reference") as port:
-            closed, stages = turns(bench, port, options.runs, 0)
+            closed, stages = turns(bench, port, options.runs, Work("reference"))
+            learning, learning_stages = turns(bench, port, options.runs, Work("reference", strategy="apprentice"))
         with served("open") as port:
-            open, open_stages = turns(bench, port, options.runs, options.waiting)
+            open, open_stages = turns(bench, port, options.runs, Work("open", options.waiting))
+            open_learning, _ = turns(bench, port, options.runs, Work("open", strategy="apprentice"))
     show(stages, open_stages)
     found = {
         **rounded(closed),
         **{f"open_{name}": value for name, value in rounded(open).items()},
         "stages": rounded(stages),
         "open_stages": rounded(open_stages),
+        "apprentice": {
+            **rounded(learning),
+            **{f"open_{name}": value for name, value in rounded(open_learning).items()},
+            "stages": rounded(learning_stages),
+        },
+        "sweeps": sweeps(),
         "frontier": frontier([*SIZES, *([LARGEST_SIZE] if options.full else [])]),
         "rss_mb_1m": round(open["rss_mb"]),
     }
