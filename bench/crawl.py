@@ -298,9 +298,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--waiting", type=int, default=WAITING, help="URLs that wait at the start of the open work")
     options = parser.parse_args()
-    print(
-        f"{'strategy':<12}{'work':>8}{'run':>4}{'bare ms':>10}{'crawl ms':>10}{'ratio':>8}{'pages':>8}{'wall s':>8}{'MB':>7}"
-    )
+    heads = f"{'bare ms':>10}{'crawl ms':>10}{'ratio':>8}{'pages':>8}{'wall s':>8}{'MB':>7}"
+    print(f"{'strategy':<12}{'work':>8}{'run':>4}{heads}")
     with prepared() as bench:
         with served("reference") as port:
             closed, stages = turns(bench, port, options.runs, Work("reference"))

@@ -12,7 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from forager.cli import app
+from forager.critics import Predicate
 from forager.errors import ForagerError
+from forager.making import strategy_of
 from forager.project import Project
 from forager.store import Catalogue
 from forager.training import teach
@@ -280,3 +282,36 @@ def test_a_category_that_does_not_exist(tmp_path: Path, web: Path) -> None:
     listed = directory_of(tmp_path)
     folder = made(tmp_path / "project", web, "--directory", str(listed), "--topic", "Life.Animals.Brids")
     assert "Life.Animals.Birds" in run("topic", "show", str(folder), wrong=True)
+
+
+def test_why_names_the_words_and_another_project_may_go_on_with_what_was_learnt(tmp_path: Path, web: Path) -> None:
+    words = [*of("--example", BIRDS[:8]), *of("--unlike", ROCKS[:8])]
+    folder = made(tmp_path / "project", web, *words, strategy="apprentice")
+    toml = folder / "forager.toml"
+    toml.write_text(toml.read_text().replace('name = "apprentice"', 'name = "apprentice"\noptions.batch = 10'))
+    run("crawl", str(folder))
+    with Catalogue(folder) as catalogue:
+        found = [entry.url for entry in catalogue.pages() if entry.parent is not None]
+    told = run("why", str(folder), found[-1])
+    assert "birds at 0" in told or "rocks at 0" in told
+    words = [
+        row["words"]
+        for row in map(json.loads, run("why", str(folder), found[-1], "--json").splitlines())
+        if "words" in row
+    ]
+    assert any(" at -" in word for word in words)
+    other = made(tmp_path / "other", web, "--keywords", "egg", "--apprentice-from", str(folder), strategy="apprentice")
+    strategy = strategy_of(Project(other).config, Predicate(keywords=["egg"]))
+    assert strategy.parts()["instances"].sum() > 50  # type: ignore[attr-defined]
+    run("crawl", str(other))
+    assert "was crawled with 'apprentice'" in run(
+        "new",
+        str(tmp_path / "x"),
+        "--keywords",
+        "a",
+        "--seed",
+        "http://a.test/",
+        "--apprentice-from",
+        str(folder),
+        wrong=True,
+    )

@@ -66,7 +66,7 @@ def truth() -> dict[str, object]:
     return {"relevant": [u for u in urls if "bird" in u], "final": lambda url: url, "graph": graph}
 
 
-def registered(name: str) -> Callable[[], Strategy]:
+def registered(name: str, **params: object) -> Callable[[], Strategy]:
     query = Query.of(["bird"])
     given = {
         "seed": 3,
@@ -75,11 +75,18 @@ def registered(name: str) -> Callable[[], Strategy]:
         "focus": WordCritic.focus,
         "query": query,
     }
-    return lambda: make_strategy(name, given, {})
+    return lambda: make_strategy(name, given, params)
 
 
 MAKERS: dict[str, Callable[[], Strategy]] = {
     **{name: registered(name) for name in STRATEGIES},
+    # that sweep, and learn, several times in so small a web
+    "pagerank often": registered("pagerank", every=7, hot=True),
+    "distiller often": registered("distiller", every=7),
+    "intelligent often": registered("intelligent", every=7),
+    "apprentice often": registered("apprentice", batch=5),
+    "apprentice, all parents": registered("apprentice", batch=5, combine="noisy-or", trust=1.0, topics=1),
+    "apprentice by regression": registered("apprentice", batch=5, combine="best", learner="logistic", cocitation=True),
     "oracle": lambda: make_strategy("oracle", truth(), {}, {"oracle": Oracle}),
     "lookahead": lambda: make_strategy("lookahead", truth(), {}, {"lookahead": Lookahead}),
     "stub shark": stubs.Shark,
