@@ -80,7 +80,7 @@ def test_examples_and_counter_examples_make_a_critic(tmp_path: Path, web: Path) 
     assert shown["classes"] == {"other": {"fetched": 12}, "wanted": {"fetched": 12}}
     assert set(shown["words"]["wanted"][:6]) == set(BIRD.split())
     assert shown["quality"]["roc_auc"] > 0.95
-    assert shown["critic"].startswith("nb-")
+    assert shown["critic"].startswith("svm-")
     assert shown["advice"] == []
     run("crawl", str(folder))
     judged = relevance(folder)

@@ -122,7 +122,7 @@ def found_by_topic(project: Project) -> dict[str, int]:
     topic, file = project.config.topic, project.folder / FOLDER / MODEL
     if topic is None or not file.exists():
         return {}
-    classes = models.load(file, kind=KIND, version=VERSION).get("critic.classes", [])
+    classes = models.load(file, kind=KIND, version=VERSION)["told"]["classes"]
     focus = focus_of(topic)
     member = np.array([[in_focus(name, [wanted]) for name in classes] for wanted in focus], np.float32)
     found = Counter(dict.fromkeys(focus, 0))
@@ -196,9 +196,10 @@ def _fetching(config: CrawlConfig, wanted: Iterable[Example]) -> CrawlConfig:
 
 
 def _untaught(config: CrawlConfig, topic: TopicConfig, labels: Mapping[Url, str]) -> Critic:
-    """The critic that the configuration names; or one that fits: with nothing to compare, one that needs nothing."""
-    compares = topic.unlike or topic.directory or OTHER in labels.values()
-    named = config.critic or Named(name="naive-bayes" if compares else "description")
+    """The critic that the configuration names; or one that fits: with nothing to compare, one that needs nothing; of a
+    few classes the SVM, which tells them apart best; of a directory naive Bayes, which learns many in a stream."""
+    compares = "svm" if topic.unlike or OTHER in labels.values() else "description"
+    named = config.critic or Named(name="naive-bayes" if topic.directory else compares)
     return make_critic(named.name, {"focus": focus_of(topic), "seed": config.seed}, named.options)
 
 
@@ -304,6 +305,7 @@ def _keep(project: Project, taught: Taught, key: str) -> None:
         "key": key,
         "told": {
             "words": list(taught.query.words),
+            "classes": list(taught.critic.classes),
             "sizes": taught.sizes,
             "missing": dict(taught.missing),
             "strongest": {name: list(words) for name, words in taught.words.items()},

@@ -5,14 +5,22 @@ from typing import cast
 
 from forager import registry
 from forager.critics.combine import And, Not, Or
+from forager.critics.cosine import Cosine
 from forager.critics.description import Description
 from forager.critics.mixed import Mixed
+from forager.critics.mlp import Mlp
 from forager.critics.naive_bayes import NaiveBayes
 from forager.critics.predicate import Function, Predicate
+from forager.critics.rocchio import Rocchio
+from forager.critics.svm import LinearSvm
 from forager.types import Critic
 
 CRITICS: dict[str, registry.Maker] = {
     "naive-bayes": NaiveBayes,
+    "svm": LinearSvm,
+    "mlp": Mlp,
+    "cosine": Cosine,
+    "rocchio": Rocchio,
     "description": Description,
     "predicate": Predicate,
 }
@@ -34,12 +42,17 @@ __all__ = [
     "CRITICS",
     "GROUP",
     "And",
+    "Cosine",
+    "Description",
     "Function",
+    "LinearSvm",
     "Mixed",
+    "Mlp",
     "NaiveBayes",
     "Not",
     "Or",
     "Predicate",
+    "Rocchio",
     "critic_names",
     "make_critic",
 ]

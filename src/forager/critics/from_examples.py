@@ -1,0 +1,209 @@
+"""Critics that are a function of the pages they were shown: what they have in common.
+
+A critic is fitted to a corpus (corpus.py). Its model gives each page
+
+    z          the evidence that the page is wanted, on a scale of the model's own, larger for more
+    raw        the same as a number in [0,1]
+    shares     of each class within its side: they sum to 1 over the focus, and to 1 over the rest
+
+and then, with slope and bias fitted to pages that were left out of the training when they were scored (where there are
+fewer than 8 pages of a side: with the slope that is usual, and even odds halfway between the two sides),
+
+    relevance  = sigmoid(slope z + bias), or raw where `calibrate` is off
+    topics     = shares * relevance over the focus, shares * (1 - relevance) over the rest
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar, Protocol, Self
+
+import numpy as np
+import xxhash
+
+from forager.critics.calibration import Quality, Reals, sigmoid
+from forager.critics.combine import Combines
+from forager.critics.corpus import Corpus, Gathering, focus_of
+from forager.critics.tfidf import Platt, measured
+from forager.errors import ForagerError
+from forager.types import Floats, Judgement, Mask, Page, Parts, Terms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opinion:
+    """What a model says of a page."""
+
+    z: float
+    raw: float
+    shares: Floats  # (c,)
+
+
+class Model(Protocol):
+    def opinion(self, terms: Terms) -> Opinion: ...
+    def parts(self) -> Mapping[str, object]:
+        """What cannot be made again from the corpus, or only slowly."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """The evidence for pages that the model was not shown; nan where that could not be had."""
+
+    z: Reals  # (h,) aligned with the corpus
+    raw: Reals  # (h,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fitted:
+    corpus: Corpus
+    focus: Mask  # (c,)
+    model: Model
+    platt: Platt
+    told: str
+    quality: Quality | None
+    version: str
+
+
+class FromExamples(Combines):
+    """Each critic says how to learn a model from a corpus, and how to load one."""
+
+    name: ClassVar[str]
+    usual: ClassVar[Platt]  # typical of what is fitted; for pages too few to fit anything
+
+    def __init__(self, focus: Sequence[str], *, calibrate: bool, most: int, seed: int) -> None:
+        self.focus = (focus,) if isinstance(focus, str) else tuple(focus)
+        if not self.focus:
+            raise ForagerError(f"{self.name} without a focus: name the classes, or a class above them, that are wanted")
+        if most < 2:
+            raise ForagerError(f"most = {most} pages to learn from: give 2 or more")
+        self._calibrate, self._seed = calibrate, seed
+        self._gathering = Gathering(self.focus, most, seed)
+        self._fitted: _Fitted | None = None
+
+    def _learn(self, corpus: Corpus, focus: Mask) -> tuple[Model, HeldOut]:
+        raise NotImplementedError
+
+    def _load(self, corpus: Corpus, focus: Mask, parts: Parts) -> Model:
+        raise NotImplementedError
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self._fitted.corpus.classes if self._fitted else ()
+
+    @property
+    def version(self) -> str:
+        return self._fitted.version if self._fitted else f"{self.name}-untrained"
+
+    @property
+    def calibration(self) -> str:
+        """How the calibration came about, for people."""
+        if self._fitted is None:
+            return "untrained"
+        return self._fitted.told if self._calibrate else "none: raw values"
+
+    @property
+    def quality(self) -> Quality | None:
+        """On pages left out of the training when they were scored; None where they are too few."""
+        return self._fitted.quality if self._fitted else None
+
+    def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
+        """Learn from these pages and nothing else. Each is looked at once and not kept."""
+        self._train(self._gathering.of(pages, labels))
+
+    def feedback(self, pages: Sequence[Page], wanted: Sequence[bool]) -> None:
+        """Learn besides what somebody says of these pages, whatever was said of them before.
+
+        The classes stay as they are: a page goes to the class of its side that it looks most like.
+        """
+        focus = self._known("ask for feedback").focus
+        sides = [focus if yes else ~focus for yes in wanted]
+        judged = zip(self.judge(pages), sides, strict=True)
+        labels = [self.classes[int(np.argmax(np.where(side, one.topics, -1)))] for one, side in judged]
+        self._train(self._gathering.labelled(self._known("").corpus, pages, labels))
+
+    def judge(self, pages: Sequence[Page]) -> list[Judgement]:
+        fitted = self._known("judge")
+        return [self._judged(fitted, page) for page in pages]
+
+    def parts(self) -> Parts:
+        fitted = self._known("save it")
+        return {
+            "focus": list(self.focus),
+            "seed": self._gathering.seed,
+            **fitted.corpus.to_parts(),
+            **fitted.model.parts(),
+            "platt": asdict(fitted.platt),
+            "told": fitted.told,
+            "quality": asdict(fitted.quality) if fitted.quality else None,
+        }
+
+    def from_parts(self, parts: Parts) -> Self:
+        """With another focus than the parts were made for, it learns anew from the pages kept in them."""
+        other, corpus = copy(self), Corpus.from_parts(parts)
+        other._gathering = replace(self._gathering, seed=parts["seed"])  # pages are known again by their hashes
+        if list(self.focus) != list(parts["focus"]):
+            other._train(corpus)
+            return other
+        focus = focus_of(corpus.classes, self.focus)
+        quality = Quality(**parts["quality"]) if parts["quality"] else None
+        model = self._load(corpus, focus, parts)
+        other._keep(corpus, focus, model, Platt(**parts["platt"]), parts["told"], quality)
+        return other
+
+    def merge(self, parts: Sequence[Parts]) -> Parts:
+        """What is learnt from the pages of all of them."""
+        whole = copy(self)
+        whole._train(self._gathering.joined([Corpus.from_parts(part) for part in parts]))
+        return whole.parts()
+
+    def _known(self, what: str) -> _Fitted:
+        if self._fitted is None:
+            told = f"fit it on labelled pages before you {what}, or load a model"
+            raise ForagerError(f"this {self.name} critic knows nothing yet: {told}")
+        return self._fitted
+
+    def _train(self, corpus: Corpus) -> None:
+        focus = focus_of(corpus.classes, self.focus)
+        if len(set(focus[corpus.codes].tolist())) < 2:  # feedback may have taken the last page of a side
+            raise ForagerError("all pages are wanted, or none is: give pages of both kinds")
+        model, left_out = self._learn(corpus, focus)
+        usable = np.isfinite(left_out.z)
+        z, raw, weights = left_out.z[usable], left_out.raw[usable], corpus.weights(focus)[usable]
+        wanted = focus[corpus.codes][usable]
+        platt, sides = Platt.fitted(z, wanted, weights), f"{wanted.sum()} wanted pages and {(~wanted).sum()} others"
+        told = f"fitted to {sides}, each left out when scored" if platt else f"default: {sides} teach too little"
+        found = measured(z, raw, wanted, weights) if platt else None
+        self._keep(corpus, focus, model, platt or self.usual.halfway(z, wanted), told, found)
+
+    def _keep(
+        self, corpus: Corpus, focus: Mask, model: Model, platt: Platt, told: str, quality: Quality | None
+    ) -> None:
+        content = _digest({**corpus.to_parts(), **model.parts()}, (self.focus, platt, self._calibrate))
+        version = f"{self.name}-{content & 0xFFFFFFFF:08x}"
+        self._fitted = _Fitted(corpus, focus, model, platt, told, quality, version)
+
+    def _judged(self, fitted: _Fitted, page: Page) -> Judgement:
+        said = fitted.model.opinion(page.terms.values)
+        odds = fitted.platt.log_odds(said.z)
+        yes, no = (sigmoid(odds), sigmoid(-odds)) if self._calibrate else (said.raw, 1 - said.raw)
+        topics = said.shares * np.where(fitted.focus, np.float32(yes), np.float32(no))
+        return Judgement(yes, said.raw, topics, fitted.version)
+
+
+def shared_out(weights: Floats, focus: Mask) -> Floats:
+    """Shares within each side in proportion to weights >= 0; equal ones where a side weighs nothing."""
+    shares = np.empty(len(weights), np.float32)
+    for side in (focus, ~focus):
+        total = weights[side].sum()
+        shares[side] = weights[side] / total if total > 0 else 1 / side.sum()
+    return shares
+
+
+def _digest(parts: Mapping[str, object], others: object) -> int:
+    arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+    values = {name: part for name, part in parts.items() if name not in arrays}
+    content = xxhash.xxh3_64(repr((sorted(values.items()), others)).encode())
+    for name in sorted(arrays):
+        content.update(np.ascontiguousarray(arrays[name]).data)
+    return content.intdigest()
