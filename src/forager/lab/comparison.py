@@ -22,8 +22,8 @@ from forager.lab.plots import Picture, harvest_curves, need_matplotlib, recall_c
 from forager.lab.results import GOALS, PLACES, figures
 
 PAGE, READING, PICTURES = "comparison.md", "reading.md", "pictures"
-AGAINST = ("breadth-first", "best-first")
 PLACE = "R/2"  # where the summaries look
+AGAINST = (("breadth-first", PLACE), ("breadth-first", "2R"), ("best-first", PLACE))
 
 Report: TypeAlias = Mapping[str, Any]  # the figures of an experiment
 Row: TypeAlias = Mapping[str, Any]  # of a strategy in it
@@ -122,7 +122,8 @@ def _summaries(reports: Reports) -> list[str]:
         topics = {name: report for name, report in reports.items() if _web(name) == web and not _path(report)}
         if topics:
             parts += [f"Harvest at {PLACE} on {web}:", _harvest_table(topics)]
-            parts += [part for base in AGAINST if _has(base, topics) for part in _against(base, web, topics)]
+            for base, place in AGAINST:
+                parts += _against(base, place, web, topics) if _has(base, topics) else []
     return parts
 
 
@@ -148,17 +149,17 @@ def _best(column: Mapping[str, Figure]) -> set[str]:
     return {name for name, value in shown.items() if value == max(shown.values())}
 
 
-def _against(base: str, web: str, topics: Reports) -> list[str]:
+def _against(base: str, place: str, web: str, topics: Reports) -> list[str]:
     """The paired differences to one strategy, topic by topic and over all of them."""
     names = [name for name in topics if _harvest(topics[name], base) is not None]
     rows = []
     for strategy in _strategies(topics):
         if strategy != base:
-            pairs = [(_runs(topics[name], strategy), _runs(topics[name], base)) for name in names]
+            pairs = [(_runs(topics[name], strategy, place), _runs(topics[name], base, place)) for name in names]
             cells = [_difference([pair], _signed) for pair in pairs]
             rows.append([strategy, *cells, *([_difference(pairs, _signed)] if len(names) > 1 else [])])
     heads = ["strategy", *map(_topic, names), *(["all topics"] if len(names) > 1 else [])]
-    return [f"Difference to {base} at {PLACE} on {web}:", _table(heads, rows)]
+    return [f"Difference to {base} at {place} on {web}:", _table(heads, rows)]
 
 
 Runs: TypeAlias = Sequence[Figure]  # a value a run
@@ -236,7 +237,7 @@ def _path_parts(name: str, report: Report, pictures: dict[str, Picture], seconds
 def _path_differences(report: Report, groups: Sequence[str]) -> list[str]:
     """Groups are what is drawn here: a claim is meant for sites that were not tried."""
     rows = {row["strategy"]: row for row in report["results"]}
-    bases = [base for base in AGAINST if base in rows]
+    bases = [base for base in dict.fromkeys(base for base, _ in AGAINST) if base in rows]
     heads = [f"{goal} %, to {base}" for base in bases for goal in GOALS]
     lines = [
         [
@@ -311,9 +312,9 @@ def _harvest(report: Report, strategy: str) -> Figure:
     return None if row is None else row["harvest"][PLACE]
 
 
-def _runs(report: Report, strategy: str) -> Runs:
+def _runs(report: Report, strategy: str, place: str) -> Runs:
     row = _row(report, strategy)
-    return () if row is None else row["harvest_runs"][PLACE]
+    return () if row is None else row["harvest_runs"][place]
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
