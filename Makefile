@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint lab bench bench-frontier bench-stages clean
+.PHONY: demo test lint lab study-apprentice bench bench-frontier bench-stages bench-strategies clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -25,11 +25,17 @@ lint: $(VENV)/ready
 lab: $(VENV)/ready
 	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS)
 
+study-apprentice: $(VENV)/ready
+	$(BIN)/forager lab study apprentice --web ../shared/data/wikispeedia --out docs/lab/apprentice --jobs $(JOBS)
+
 bench: $(VENV)/ready
 	$(BIN)/python -m bench.crawl
 
 bench-frontier: $(VENV)/ready
 	$(BIN)/python -m bench.frontier
+
+bench-strategies: $(VENV)/ready
+	$(BIN)/python -m bench.strategies
 
 bench-stages: $(VENV)/ready
 	$(BIN)/python -m bench.stages

@@ -10,8 +10,8 @@ import forager
 ROOT = Path(forager.__file__).parent
 FLOORS = (
     {"types", "errors", "clock"},
-    {"text", "urls", "topic", "models", "registry"},
-    {"page", "scope", "config", "similarity", "embeddings"},
+    {"text", "urls", "topic", "models", "registry", "chains"},
+    {"page", "scope", "config", "similarity", "embeddings", "paths"},
     {"critics", "strategies", "frontier", "fetch", "store", "directory"},
     {"sweep", "making", "tally", "lessons", "feedback"},
     {"step"},

@@ -301,6 +301,7 @@ class Evidence:
     clues: Ragged  # m rows, as the strategy gave them when it scored the link
     relevance: Floats  # (m,) raw, of the target
     source_relevance: Floats  # (m,) raw, of the page the link is on
+    calibrated: Floats | None = None  # (m,) calibrated, of the target; None: as the raw one
 
 
 @dataclass(frozen=True, slots=True, eq=False)

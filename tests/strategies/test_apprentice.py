@@ -301,3 +301,14 @@ def test_explains_topics_and_neighbours() -> None:
     seen = replace(visit(0.9), known=replace(visit().known, relevance=np.array([np.nan, 0.9], np.float32)))
     names = {name for name, _ in strategy.explain(seen, 0)}
     assert {"topic Birds", "topic Birds.Song", "relevant link at 2"} <= names
+
+
+def test_labels_may_be_calibrated() -> None:
+    clues = Ragged.of([[1], [2]] * 6)
+    raw = np.array([0.0, 1.0] * 6, np.float32)
+    evidence = Evidence(clues, raw, raw, calibrated=1 - raw)
+    learners = [Apprentice(batch=1, labels="raw"), Apprentice(batch=1, labels="calibrated")]
+    for learner in learners:
+        learner.observe(visit_of(page_of("http://a.test/", "<p>a page")), evidence)
+    counted = [learner.parts()["counts"][:, [1, 2]].tolist() for learner in learners]
+    assert counted == [[[6, 0], [0, 6]], [[0, 6], [6, 0]]]

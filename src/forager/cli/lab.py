@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from forager.cli.matrix import matrix
+from forager.cli.study import study
 from forager.errors import ForagerError
 from forager.lab.experiment import Experiment, PathGoal, Plan, TopicGoal, conduct
 from forager.lab.laboratory import find_webs, open_web
@@ -26,6 +27,7 @@ from forager.lab.results import BASELINE, BOUND, figures
 
 lab = typer.Typer(no_args_is_help=True, help="Compare strategies on a recorded web whose labels are known.")
 lab.command()(matrix)
+lab.add_typer(study, name="study")
 out, err = Console(), Console(stderr=True)
 
 WebOption = Annotated[

@@ -151,8 +151,10 @@ class Facts:
             return _NO_EVIDENCE
         rows = np.concatenate(self._pending)
         self._pending = []
-        raw = self._raw.view
-        return Evidence(self.edges.clues(rows), raw[self.edges.targets[rows]], raw[self.edges.sources[rows]])
+        raw, targets = self._raw.view, self.edges.targets[rows]
+        return Evidence(
+            self.edges.clues(rows), raw[targets], raw[self.edges.sources[rows]], self._relevance.view[targets]
+        )
 
     # ---- links
 

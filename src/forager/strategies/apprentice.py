@@ -16,6 +16,8 @@ but naive Bayes is so sure of itself that a float32 would call many probabilitie
 trust = 0 is the paper. trust = 1 starts from what the baseline believes of this link instead of what holds for links in
 general. Only pages u with Pr(c*|u) >= tau are expanded.
 
+Labels are the critic's raw scores, or calibrated ones, which are better judgements: `labels`.
+
 Active learning: of each batch only the share `active` with the largest |Pr(c*|u) - Pr(c*|v)|, where the baseline erred
 most, is learnt from.
 """
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Literal, Self
 
 import numpy as np
@@ -71,6 +74,7 @@ class Apprentice:
         trust: float = 0.0,
         tau: float = 0.0,
         active: float = 1.0,
+        labels: Literal["raw", "calibrated"] = "raw",
         smoothing: Smoothing = "laplace",
         length: float = 0.0,
         rate: float = 0.3,
@@ -78,7 +82,7 @@ class Apprentice:
     ) -> None:
         _check(size, batch, most, d_max, active)
         self.combine, self.every = Combine(Policy(combine)), batch
-        self.trust, self.tau, self.active = trust, tau, active
+        self.trust, self.tau, self.active, self.labels = trust, tau, active, labels
         self.around = Around(features, d_max, most, tuple(classes), topics, cocitation)
         self._learner: Buckets | Regression = (
             Buckets(size, smoothing=smoothing, length=length)
@@ -93,6 +97,8 @@ class Apprentice:
     # ---- learning
 
     def observe(self, outcome: Visit | Miss, evidence: Evidence) -> None:
+        if self.labels == "calibrated" and evidence.calibrated is not None:
+            evidence = replace(evidence, relevance=evidence.calibrated)
         self._instances.add(evidence)
         self._pages += isinstance(outcome, Visit)
         if self._pages >= self.every or self._instances.full:
