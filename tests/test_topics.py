@@ -311,3 +311,30 @@ def test_why_names_the_words_and_another_project_may_go_on_with_what_was_learnt(
         str(folder),
         wrong=True,
     )
+
+
+def test_damaged_models_are_made_again_or_passed_over(tmp_path: Path, web: Path) -> None:
+    words = [*of("--example", BIRDS[:8]), *of("--unlike", ROCKS[:8])]
+    folder = made(tmp_path / "project", web, *words, strategy="apprentice")
+    toml = folder / "forager.toml"
+    toml.write_text(toml.read_text().replace("pages = 50", "pages = 20"))
+    run("crawl", str(folder))
+    version = asyncio.run(teach(Project(folder))).critic.version
+    kept = folder / "topic" / "critic.npz"
+    kept.write_bytes(kept.read_bytes()[:-100])
+    assert asyncio.run(teach(Project(folder))).critic.version == version
+    checkpoint = next((folder / "checkpoints").glob("*.npz"))
+    checkpoint.write_bytes(b"nonsense")
+    toml.write_text(toml.read_text().replace("pages = 20", "pages = 30"))
+    told = CliRunner().invoke(app, ["crawl", str(folder)])
+    assert told.exception is None
+    assert "is damaged" in told.output
+    assert "changed since the last time: stop.pages: 20 -> 30" in told.output
+    assert len(relevance(folder)) == 30
+
+
+def test_all_examples_of_one_class_cannot_teach_a_critic_that_compares(tmp_path: Path, web: Path) -> None:
+    folder = made(tmp_path / "project", web, *of("--example", BIRDS[:6]))
+    toml = folder / "forager.toml"
+    toml.write_text(toml.read_text() + '\n[critic]\nname = "naive-bayes"\n')
+    assert "give pages that are not wanted, too" in run("topic", "show", str(folder), wrong=True)

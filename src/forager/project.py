@@ -66,13 +66,14 @@ class Project:
 
     async def crawl(
         self,
-        began: Callable[[Crawl, list[str]], None] = lambda crawl, changes: None,
+        began: Callable[[Crawl, list[str]], None] = lambda crawl, notes: None,
         each: Callable[[Visit], None] = lambda visit: None,
         *,
         critic: Critic | None = None,
         query: Query | None = None,
     ) -> Tally:
-        """Crawl until something stops it. `began` hears of the crawl, and of settings changed since the last time.
+        """Crawl until something stops it. `began` hears of the crawl, of settings changed since the last time, and of
+        what could not be used of a learner's checkpoints.
         Critic and query are those of the configuration, unless they are given."""
         clock: Clock = WallClock() if self.config.fetch.replay is None else VirtualClock()
         durable, size = self.config.store.durable, self.config.store.warc_size
@@ -93,7 +94,7 @@ class Project:
                     rest_until=clock.now() + self.config.frontier.delay if store.last_seq >= 0 else float("-inf"),
                 )
                 journal.restore(crawl, self._read)
-                began(crawl, changes_since(store, self.config))
+                began(crawl, [*store.warnings, *changes_since(store, self.config)])
                 session = store.begin_session(msgspec.json.encode(self.config).decode(), version("forager"))
                 try:
                     async with aclosing(crawl.visits()) as visits:
@@ -171,7 +172,8 @@ def changes_since(store: Store, config: CrawlConfig) -> list[str]:
     before = dict(_flat(msgspec.json.decode(sessions[-1].config)))
     now = dict(_flat(msgspec.to_builtins(config)))
     keys = sorted({*before, *now})
-    return [f"{key}: {before.get(key)!r} -> {now.get(key)!r}" for key in keys if before.get(key) != now.get(key)]
+    changed = [key for key in keys if before.get(key) != now.get(key)]
+    return [f"changed since the last time: {key}: {before.get(key)!r} -> {now.get(key)!r}" for key in changed]
 
 
 def _flat(table: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -95,7 +95,7 @@ def focus_of(topic: TopicConfig) -> tuple[str, ...]:
 
 async def teach(
     project: Project,
-    began: Began = lambda crawl, changes: None,
+    began: Began = lambda crawl, notes: None,
     each: Each = lambda visit: None,
     *,
     again: bool = False,
@@ -324,7 +324,10 @@ def _kept(project: Project, topic: TopicConfig, key: str) -> Taught | None:
     file = project.folder / FOLDER / MODEL
     if not file.exists():
         return None
-    parts = models.load(file, kind=KIND, version=VERSION)
+    try:
+        parts = models.load(file, kind=KIND, version=VERSION)
+    except ForagerError:  # damaged, or of another version: what it was taught with is all there
+        return None
     if parts["key"] != key:
         return None
     critic = _untaught(project.config, topic, _labels(project.folder, topic))

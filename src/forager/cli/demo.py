@@ -186,7 +186,7 @@ def collect(
         err.print(strategy, style="bold")
     start = monotonic()
     with Progress(err, f"{strategy}: ") as progress:
-        tally = asyncio.run(project.crawl(lambda crawl, changes: progress.began(crawl), progress.each))
+        tally = asyncio.run(project.crawl(lambda crawl, notes: progress.began(crawl), progress.each))
     seconds = monotonic() - start
     with Catalogue(folder) as catalogue:
         entries = list(catalogue.pages())

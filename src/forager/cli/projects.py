@@ -55,11 +55,11 @@ async def _crawl_project(project: Project, as_json: bool) -> Tally:
         running = asyncio.current_task()
         tallies: list[Tally] = []
 
-        def began(crawl: Crawl, changes: list[str]) -> None:
+        def began(crawl: Crawl, notes: list[str]) -> None:
             tallies.append(crawl.tally)
             progress.began(crawl)
-            for change in changes:
-                err.print(f"changed since the last time: {change}", highlight=False, markup=False)
+            for note in notes:
+                err.print(note, highlight=False, markup=False)
             if running:
                 _listen(crawl, running)
 

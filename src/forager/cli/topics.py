@@ -194,7 +194,7 @@ async def taught_with_progress(project: Project, *, again: bool = False) -> Taug
     if project.config.topic is None:
         return await teach(project)
     with Progress(err, title="examples: ") as progress:
-        return await teach(project, lambda crawl, changes: progress.began(crawl), progress.each, again=again)
+        return await teach(project, lambda crawl, notes: progress.began(crawl), progress.each, again=again)
 
 
 # ---- corrections ----------------------------------------------------------------------------------------------------
