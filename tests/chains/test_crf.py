@@ -49,7 +49,8 @@ def test_sums_over_all_state_sequences(seed: int, cut: list[int], dual: bool, st
     for path, length in enumerate(cut):
         every, first = drawn.enumerate_crf(model, paths, path), int(paths.first[path])
         assert lattice.log_z[path] == pytest.approx(every.log_z)
-        assert likeliest[first : first + length].tolist() == every.best.tolist()
+        found = (every.sequences == likeliest[first : first + length]).all(axis=1)
+        assert every.logs[found] == pytest.approx([every.logs.max()])  # equally likely ones may stand for each other
         for i in range(length):
             expected = np.exp(every.sums(model.states, i) - every.log_z)
             np.testing.assert_allclose(marginals[first + i], expected, atol=1e-9)
