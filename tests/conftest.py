@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,11 @@ from shutil import copytree
 import pytest
 
 PLUGIN = Path(__file__).parent / "plugin"  # as pip would have installed it
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background by a shell: processes of tests would ignore the Ctrl-C that tests send them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
