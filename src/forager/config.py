@@ -100,15 +100,7 @@ class CrawlConfig(Table, frozen=True):
 
 def read_config(path: Path) -> CrawlConfig:
     """The configuration in a TOML file; paths in it are relative to the file."""
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ForagerError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ForagerError(f"{path} cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ForagerError(f"{path} is not valid TOML: {error}") from None
-    config = _convert(tables, path)
+    config = _convert(read_toml(path), path)
     replace, here = msgspec.structs.replace, path.parent
     if config.fetch.replay is not None:
         config = replace(config, fetch=replace(config.fetch, replay=str(here / config.fetch.replay)))
@@ -117,6 +109,18 @@ def read_config(path: Path) -> CrawlConfig:
     if config.strategy.model is not None:
         config = replace(config, strategy=replace(config.strategy, model=str(here / config.strategy.model)))
     return config
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ForagerError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ForagerError(f"{path} cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ForagerError(f"{path} is not valid TOML: {error}") from None
 
 
 def _convert(tables: dict[str, Any], path: Path) -> CrawlConfig:

@@ -6,7 +6,6 @@ dates and paths, so that a second run with the same cells changes nothing.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from forager.lab.metrics import Figure, mean
 from forager.lab.oracles import LAB_STRATEGIES
 from forager.lab.plots import Picture, harvest_curves, need_matplotlib, recall_curves
 from forager.lab.results import GOALS, PLACES, figures
+from forager.lab.writing import write_text
 
 PAGE, READING, PICTURES = "comparison.md", "reading.md", "pictures"
 PLACE = "R/2"  # where the summaries look
@@ -76,9 +76,9 @@ def write_comparison(
     parts = ["# Comparison", _reading(folder), "## Summary", *_summaries(reports), *sections]
     parts += ["## How it was made", _made(done, command, skipped), EXPLAINED]
     for file, picture in pictures.items():
-        _write(folder / file, picture.svg)
+        write_text(folder / file, picture.svg)
     page = folder / PAGE
-    _write(page, "\n\n".join(part for part in parts if part) + "\n")
+    write_text(page, "\n\n".join(part for part in parts if part) + "\n")
     return page
 
 
@@ -88,17 +88,6 @@ def _reading(folder: Path) -> str:
         return file.read_text(encoding="utf-8").strip() if file.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise ForagerError(f"{file} cannot be read: {error}") from None
-
-
-def _write(file: Path, text: str) -> None:
-    """Beside and renamed: whoever reads meanwhile sees the old or the new."""
-    beside = file.with_name(f"{file.name}.{os.getpid()}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(file)
-    except OSError as error:
-        raise ForagerError(f"{file} cannot be written: {error.strerror}") from None
 
 
 def _made(done: Done, command: str, skipped: Sequence[str]) -> str:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,7 @@ from typing import Any
 
 import msgspec
 
-from forager.config import Table
+from forager.config import Table, read_toml
 from forager.errors import ForagerError, unknown
 from forager.lab.experiment import PathGoal, Plan, TopicGoal
 from forager.lab.webs.made import NAME as PROCEDURAL
@@ -67,7 +66,7 @@ class Matrix:
 
 
 def read_matrix(path: Path) -> Matrix:
-    table = _convert(_tables(path), path)
+    table = _convert(read_toml(path), path)
     plans: dict[str, Plan] = {}
     skipped: dict[str, str] = {}
     for number, experiment in enumerate(table.experiment, 1):
@@ -143,17 +142,6 @@ def _unused(name: str, taken: Mapping[str, object]) -> str:
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
-
-
-def _tables(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ForagerError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ForagerError(f"{path} cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ForagerError(f"{path} is not valid TOML: {error}") from None
 
 
 def _convert(tables: dict[str, Any], path: Path) -> MatrixTable:

@@ -103,7 +103,7 @@ def harvest_panels(report: Mapping[str, Any]) -> Picture:
     across = 4
     down = -(-len(series) // across)
     height = 0.7 + 1.45 * down
-    with _drawing(WIDTH, height) as figure:
+    with drawing(WIDTH, height) as figure:
         figure.subplots_adjust(bottom=0.5 / height, top=1 - 0.2 / height, hspace=0.3)
         grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
         for axes, (name, columns) in zip(grid, series.items(), strict=False):
@@ -124,7 +124,7 @@ def differences(report: Mapping[str, Any], baseline: str, measure: str, at: str,
     found = [pair for pair in against(report["pairwise"], baseline, measure, at) if pair["difference"] is not None]
     found.sort(key=lambda pair: (pair["difference"], pair["name"]))
     looks = strokes([row["strategy"] for row in report["results"]])
-    with _drawing(WIDTH, 1.1 + 0.3 * max(1, len(found))) as figure:
+    with drawing(WIDTH, 1.1 + 0.3 * max(1, len(found))) as figure:
         axes = figure.subplots()
         axes.axvline(0, color=INK, linewidth=1)
         for place, pair in enumerate(found):
@@ -149,7 +149,7 @@ def reliability(quality: Mapping[str, Any]) -> Picture:
     """What the critic said against what was true; below, how many pages it said it of."""
     steps = quality["reliability"]
     given, relevant, pages = (np.array([step[key] for step in steps]) for key in ("given", "relevant", "pages"))
-    with _drawing(4.6, 4.8) as figure:
+    with drawing(4.6, 4.8) as figure:
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
         upper.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=(0, (2, 2)))
         upper.plot(given, relevant, color=BLUE, linewidth=1.8, marker="o", markersize=5)
@@ -183,7 +183,7 @@ def _series(report: Mapping[str, Any], value: str, half: str) -> dict[str, _Seri
 
 def _curves(report: Mapping[str, Any], series: Mapping[str, _Series], said: str) -> Picture:
     looks = strokes(list(series))
-    with _drawing(WIDTH, max(HEIGHT, 0.21 * len(series) + 0.9)) as figure:
+    with drawing(WIDTH, max(HEIGHT, 0.21 * len(series) + 0.9)) as figure:
         axes = figure.subplots()
         longest = max((each.pages[-1] for each in series.values() if each.pages), default=1)
         for place, pages in report.get("places", {}).items():
@@ -241,7 +241,7 @@ def _short(name: str, most: int) -> str:
 
 
 @contextmanager
-def _drawing(width: float, height: float) -> Iterator[Figure]:
+def drawing(width: float, height: float) -> Iterator[Figure]:
     need_matplotlib()
     from matplotlib import style
     from matplotlib.figure import Figure

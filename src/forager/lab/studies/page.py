@@ -6,7 +6,6 @@ section, its value the paragraphs that say what the figures mean. Those are writ
 
 from __future__ import annotations
 
-import os
 import tomllib
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from forager.errors import ForagerError, unknown
 from forager.lab.studies.apprentice import Study
 from forager.lab.studies.layout import Section, runs
 from forager.lab.studies.sections import sections
+from forager.lab.writing import write_text
 
 INTRODUCTION = """\
 The experiments of section 3 of Chakrabarti, Punera & Subramanyam (2002), "Accelerated focused crawling through online
@@ -37,10 +37,10 @@ def write_page(study: Study, folder: Path) -> Path:
     for section in found:
         parts += _section(section, folder.name, readings.get(section.name))
         for name, picture in section.pictures.items():
-            _write(folder / f"{name}.svg", picture)
+            write_text(folder / f"{name}.svg", picture)
     parts += ["## How it was made", _made(study)]
     page = folder.with_suffix(".md")
-    _write(page, "\n\n".join(part for part in parts if part) + "\n")
+    write_text(page, "\n\n".join(part for part in parts if part) + "\n")
     return page
 
 
@@ -92,14 +92,3 @@ def _readings(file: Path, names: list[str]) -> dict[str, str]:
         if not isinstance(text, str):
             raise ForagerError(f"{file}: {name} must be a text, in quotes")
     return given
-
-
-def _write(file: Path, text: str) -> None:
-    """Beside and renamed: whoever reads meanwhile sees the old or the new."""
-    beside = file.with_name(f"{file.name}.{os.getpid()}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(file)
-    except OSError as error:
-        raise ForagerError(f"{file} cannot be written: {error.strerror}") from None

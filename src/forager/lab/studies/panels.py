@@ -24,7 +24,7 @@ from forager.lab.linestyles import (
     TEAL,
     Stroke,
 )
-from forager.lab.plots import WIDTH, _drawing
+from forager.lab.plots import WIDTH, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +107,7 @@ def stacked(panels: Panels, x: str, y: str, colours: Mapping[str, str]) -> str:
 def row_bars(values: Mapping[str, Sequence[tuple[str, float]]], x: str) -> str:
     """A row for each topic, its bars one behind the other."""
     names = list(dict.fromkeys(name for row in values.values() for name, _ in row))
-    with _drawing(WIDTH, 0.9 + 0.28 * len(values)) as figure:
+    with drawing(WIDTH, 0.9 + 0.28 * len(values)) as figure:
         axes = figure.subplots()
         for at, row in enumerate(values.values()):
             left = 0.0
@@ -145,7 +145,7 @@ def _panels(
 ) -> str:
     across = min(ACROSS, len(topics))
     down = -(-len(topics) // across)
-    with _drawing(WIDTH * 1.25, 0.8 + 1.6 * down) as figure:
+    with drawing(WIDTH * 1.25, 0.8 + 1.6 * down) as figure:
         shared: Any = {} if own else {"sharex": True, "sharey": True}
         grid = figure.subplots(down, across, squeeze=False, **shared).ravel()
         for axes, topic in zip(grid, topics, strict=False):
