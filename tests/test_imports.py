@@ -10,7 +10,7 @@ import forager
 ROOT = Path(forager.__file__).parent
 FLOORS = (
     {"types", "errors", "clock"},
-    {"text", "urls", "topic", "models", "registry", "chains"},
+    {"text", "urls", "topic", "models", "registry", "chains", "opening"},
     {"page", "scope", "config", "similarity", "embeddings", "paths"},
     {"critics", "strategies", "frontier", "fetch", "store", "directory"},
     {"sweep", "making", "tally", "lessons", "feedback"},

@@ -26,7 +26,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("FORAGER_CACHE", str(tmp_path_factory.mktemp("cache")))
     yield
     experiment._laboratory.cache_clear()
-    experiment._trial.cache_clear()
+    experiment.trial_of.cache_clear()
 
 
 @pytest.fixture(scope="module")

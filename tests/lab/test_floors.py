@@ -74,7 +74,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         experiment._laboratory.cache_clear()
         yield
     experiment._laboratory.cache_clear()
-    experiment._trial.cache_clear()
+    experiment.trial_of.cache_clear()
 
 
 def check(web: str, strategy: str) -> None:

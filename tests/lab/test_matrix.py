@@ -54,7 +54,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         experiment._laboratory.cache_clear()
         yield
     experiment._laboratory.cache_clear()
-    experiment._trial.cache_clear()
+    experiment.trial_of.cache_clear()
 
 
 @pytest.fixture(scope="module")

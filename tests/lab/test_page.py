@@ -64,10 +64,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORAGER_CACHE", str(tmp_path_factory.mktemp("cache")))
         experiment._laboratory.cache_clear()
-        experiment._trial.cache_clear()
+        experiment.trial_of.cache_clear()
         yield
     experiment._laboratory.cache_clear()
-    experiment._trial.cache_clear()
+    experiment.trial_of.cache_clear()
 
 
 def made(folder: Path, *options: str) -> Path:

@@ -23,7 +23,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     experiment._laboratory.cache_clear()
     yield
     experiment._laboratory.cache_clear()
-    experiment._trial.cache_clear()
+    experiment.trial_of.cache_clear()
 
 
 def plain_breadth_first(edges: Path, seeds: list[str], pages: int) -> list[str]:

@@ -22,7 +22,7 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from forager.directory.listing import Category, Fault, Item, Listing, Reading, Relation, Skip, dotted, one_line
-from forager.directory.opening import open_bytes
+from forager.opening import open_bytes
 from forager.urls import RULES
 
 CHUNK = 1 << 18

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forager.directory.listing import Item, Reading
-from forager.directory.opening import open_bytes
 from forager.directory.rdf import read_rdf
 from forager.directory.table import read_table
 from forager.directory.tree import read_tree
 from forager.errors import ForagerError
+from forager.opening import open_bytes
 
 
 def read_source(source: Path, reading: Reading, *, separator: str = ".") -> Iterator[Item]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from forager.directory.listing import Fault, Listing, Reading, Skip, dotted, one_line
-from forager.directory.opening import open_bytes
 from forager.errors import ForagerError
+from forager.opening import open_bytes
 from forager.urls import RULES
 
 NEEDED, WELCOME = ("url", "category"), ("title", "description")

@@ -138,14 +138,14 @@ def _relevant(plan: Plan, lab: Laboratory, group: str | None) -> int:
 
 def check(plan: Plan, found: Survey) -> None:
     """Find wrong names and parameters before hours are spent, not after."""
-    trial = _trial(plan, next(iter(found.sizes)), 0)
+    trial = trial_of(plan, next(iter(found.sizes)), 0)
     for name in plan.strategies:
         strategy_for(laboratory(plan.web), trial, Spec.parse(name))
 
 
 def crawl_cell(plan: Plan, cell: Cell) -> Record:
     lab = laboratory(plan.web)
-    record = crawl_trial(lab, _trial(plan, cell.group, cell.run), Spec.parse(cell.strategy))
+    record = crawl_trial(lab, trial_of(plan, cell.group, cell.run), Spec.parse(cell.strategy))
     lab.cache.write()
     return record
 
@@ -161,7 +161,7 @@ def _laboratory(web: str) -> Laboratory:
 
 
 @lru_cache(maxsize=4)
-def _trial(plan: Plan, group: str | None, run: int) -> Trial:
+def trial_of(plan: Plan, group: str | None, run: int) -> Trial:
     lab, goal, critic = laboratory(plan.web), plan.goal, Spec.parse(plan.critic)
     if isinstance(goal, TopicGoal):
         return topic_trial(lab, goal.topic, critic, run=run, seed=plan.seed, pages=plan.pages)

@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.lab import metrics
-from forager.lab.experiment import Experiment, Plan, TopicGoal, laboratory
+from forager.lab.experiment import Experiment, Plan, laboratory, trial_of
 from forager.lab.laboratory import Laboratory
 from forager.lab.metrics import Figure
-from forager.lab.protocol import Trial, path_trial, topic_trial
-from forager.lab.spec import Spec
+from forager.lab.protocol import Trial
 from forager.lab.workers import Failed, work
 from forager.types import Floats, Mask
 
@@ -114,7 +113,7 @@ def summary(samples: Sequence[Judged]) -> dict[str, Any]:
 def _judge(plan: Plan, trial: tuple[str | None, int]) -> Judged:
     """What the critic of a trial says of pages it never saw."""
     lab = laboratory(plan.web)
-    return judge_unseen(lab, _trained(plan, lab, *trial))
+    return judge_unseen(lab, trial_of(plan, *trial))
 
 
 def judge_unseen(lab: Laboratory, trial: Trial) -> Judged:
@@ -129,10 +128,3 @@ def judge_unseen(lab: Laboratory, trial: Trial) -> Judged:
         hits += [hit for hit, _ in batch]
         relevance += [judgement.relevance for judgement in trial.critic.judge([page for _, page in batch])]
     return Judged(np.array(relevance, np.float32), np.array(hits, bool))
-
-
-def _trained(plan: Plan, lab: Laboratory, group: str | None, run: int) -> Trial:
-    goal, critic = plan.goal, Spec.parse(plan.critic)
-    if isinstance(goal, TopicGoal):
-        return topic_trial(lab, goal.topic, critic, run=run, seed=plan.seed)
-    return path_trial(lab, goal.target, goal.leave_out, str(group), critic, run=run, seed=plan.seed)

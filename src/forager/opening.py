@@ -1,4 +1,4 @@
-"""Opening a source, compressed or not, with errors that say what is wrong."""
+"""Opening a file, compressed or not, with errors that say what is wrong."""
 
 from __future__ import annotations
 
@@ -29,4 +29,4 @@ def open_bytes(file: Path) -> Iterator[BinaryIO]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ForagerError(f"{file} is damaged ({error}): get it again, or use what `gzip -dc` gives of it") from None
     except OSError as error:
-        raise ForagerError(f"{file} cannot be read: {error.strerror}") from None
+        raise ForagerError(f"{file} cannot be read: {error.strerror or error}") from None
