@@ -338,3 +338,14 @@ def test_all_examples_of_one_class_cannot_teach_a_critic_that_compares(tmp_path:
     toml = folder / "forager.toml"
     toml.write_text(toml.read_text() + '\n[critic]\nname = "naive-bayes"\n')
     assert "give pages that are not wanted, too" in run("topic", "show", str(folder), wrong=True)
+
+
+def test_why_names_the_words_of_a_link_that_was_redirected(tmp_path: Path) -> None:
+    pages = {
+        "http://a.test/0": ("Birds", "<p>feather <a href='/old'>birds</a>"),
+        "http://a.test/new": ("Birds", "<p>nest and egg"),
+    }
+    moved = write_web(tmp_path / "moved", pages, aliases="linked\turl\nhttp://a.test/old\thttp://a.test/new\n")
+    folder = made(tmp_path / "project", moved, "--keywords", "feather", strategy="apprentice")
+    run("crawl", str(folder))
+    assert "relevance of the page" in run("why", str(folder), "http://a.test/new")

@@ -9,7 +9,7 @@ from forager.making import strategy_of
 from forager.page import parse
 from forager.project import Project
 from forager.similarity import Query
-from forager.store import Catalogue, Entry
+from forager.store import Catalogue, Entry, aliases
 from forager.store.checkpoints import Checkpoints
 from forager.types import Critic, Explains, Inlinks, Judgement, Known, Page, Persists, Ragged, Trace, Visit
 from forager.urls import UrlRules
@@ -32,10 +32,11 @@ def explain(project: Project, url: str, critic: Critic, query: Query | None = No
         checkpoint, _ = Checkpoints(project.folder).last(last)
         strategy = strategy.from_parts(learnt(checkpoint[1])) if checkpoint else strategy
     page = parse(answer, UrlRules(project.config.urls.strip, project.config.urls.longest))
-    rows = [row for row, target in enumerate(page.links.targets) if target == url] if isinstance(page, Page) else []
-    if not rows or not isinstance(page, Page) or not isinstance(strategy, Explains):
+    if not isinstance(page, Page) or not isinstance(strategy, Explains):
         return []
-    return strategy.explain(_visit(page, pages[-1]), rows[0])
+    led = aliases(project.folder, {url})  # the link may have led there by redirects
+    rows = [row for row, target in enumerate(page.links.targets) if led.get(target, target) == url]
+    return strategy.explain(_visit(page, pages[-1]), rows[0]) if rows else []
 
 
 def _visit(page: Page, entry: Entry) -> Visit:
