@@ -45,6 +45,9 @@ def run(
     topic: Annotated[str | None, typer.Option(help="find the pages under this label (whole dotted parts)")] = None,
     target: Annotated[str | None, typer.Option(help="find the pages of this label in each group left out")] = None,
     leave_out: Annotated[str | None, typer.Option(help="column of labels.tsv that names the groups")] = None,
+    halved: Annotated[
+        bool, typer.Option("--halved", help="with --topic: half of its pages teach, the other half is to be found")
+    ] = False,
     runs: Annotated[int, typer.Option(help="runs with different samples")] = 5,
     critic: Annotated[str, typer.Option(help="what judges the pages; parameters as name:key=value")] = "naive-bayes",
     pages: Annotated[int | None, typer.Option(help="pages to fetch in a run [default: 2R, or all]")] = None,
@@ -55,7 +58,7 @@ def run(
 ) -> None:
     """Crawl with each strategy and report how few useless pages it fetched."""
     names = tuple(name.strip() for name in strategies.split(",") if name.strip())
-    plan = Plan(web, _goal(topic, target, leave_out), names, critic, runs, pages, seed)
+    plan = Plan(web, _goal(topic, target, leave_out, halved), names, critic, runs, pages, seed)
     if folder is not None:
         need_matplotlib()
     for loss in open_web(web).losses:
@@ -124,19 +127,19 @@ def record(
     print(f"{made.pages} pages ({labels}), {made.aliases} aliases, {made.seeds} seeds in {folder}")
 
 
-def _goal(topic: str | None, target: str | None, leave_out: str | None) -> TopicGoal | PathGoal:
+def _goal(topic: str | None, target: str | None, leave_out: str | None, halved: bool) -> TopicGoal | PathGoal:
     if topic is not None and target is None and leave_out is None:
-        return TopicGoal(topic)
-    if topic is None and target is not None and leave_out is not None:
+        return TopicGoal(topic, halved)
+    if topic is None and target is not None and leave_out is not None and not halved:
         return PathGoal(target, leave_out)
-    raise ForagerError("give either --topic PREFIX, or --target LABEL with --leave-out COLUMN")
+    raise ForagerError("give either --topic PREFIX [--halved], or --target LABEL with --leave-out COLUMN")
 
 
 def _command(plan: Plan, folder: Path) -> str:
     """What gives the same figures again; the number of jobs changes only the time."""
     goal = plan.goal
     aim = (
-        ["--topic", goal.topic]
+        ["--topic", goal.topic, *(["--halved"] if goal.halved else [])]
         if isinstance(goal, TopicGoal)
         else ["--target", goal.target, "--leave-out", goal.leave_out]
     )

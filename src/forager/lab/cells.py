@@ -100,7 +100,7 @@ def cell_key(content: str, plan: Plan, cell: Cell) -> Key:
     """All that determines the crawl of a cell on a web of that content."""
     return {
         "web": content,
-        "goal": asdict(plan.goal),
+        "goal": {name: value for name, value in asdict(plan.goal).items() if value is not False},
         "critic": _written(plan.critic),
         "strategy": _written(cell.strategy),
         "group": cell.group,

@@ -25,9 +25,10 @@ from forager.lab.workers import Failed, work
 
 @dataclass(frozen=True)
 class TopicGoal:
-    """Find the pages under a topic, anywhere in the web."""
+    """Find the pages under a topic, anywhere in the web; `halved`: with half of them left to be taught on."""
 
     topic: str
+    halved: bool = False
 
     @property
     def focus(self) -> str:
@@ -164,5 +165,5 @@ def _laboratory(web: str) -> Laboratory:
 def trial_of(plan: Plan, group: str | None, run: int) -> Trial:
     lab, goal, critic = laboratory(plan.web), plan.goal, Spec.parse(plan.critic)
     if isinstance(goal, TopicGoal):
-        return topic_trial(lab, goal.topic, critic, run=run, seed=plan.seed, pages=plan.pages)
+        return topic_trial(lab, goal.topic, critic, run=run, seed=plan.seed, pages=plan.pages, halved=goal.halved)
     return path_trial(lab, goal.target, goal.leave_out, str(group), critic, run=run, seed=plan.seed, pages=plan.pages)

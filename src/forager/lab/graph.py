@@ -32,6 +32,11 @@ class WebGraph:
         index = self.index
         return np.fromiter((index.get(final(url), -1) for url in urls), np.int32, len(urls))
 
+    def links(self, url: Url) -> list[Url]:
+        """The pages that a page links to."""
+        offsets, node = self.matrix.indptr, self.index[url]
+        return [self.urls[target] for target in self.matrix.indices[offsets[node] : offsets[node + 1]].tolist()]
+
     def reachable(self, seeds: Collection[Url], within: Collection[Url]) -> set[Url]:
         """The pages that can be reached from the seeds without leaving `within`."""
         offsets, targets = self.matrix.indptr, self.matrix.indices

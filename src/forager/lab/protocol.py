@@ -4,14 +4,18 @@ Topic webs: the critic learns 40 random pages of the topic (a third if there are
 the crawl starts from 3 of those 40 and fetches 2R pages, R being the number of pages of the topic.
 Path webs: the critic learns all pages of the other groups; the crawl starts from the seeds of the group left out, stays
 out of the others, and goes on to the end.
+Halved: what is taught beforehand on the web it will crawl learns on a *ground* without half of the pages of the topic;
+the other half, from which the critic's examples come too, counts as trained, so that what a crawl finds "without the
+training pages" is what nobody was shown. In path webs the ground is the other groups.
 Truth is the label, never the critic. The crawl is the shipping loop: virtual clock, one fetch in flight, delay 0.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +29,7 @@ from forager.lab.laboratory import Laboratory
 from forager.lab.likeness import likeness
 from forager.lab.oracles import LAB_STRATEGIES
 from forager.lab.spec import Spec
+from forager.paths import Ground, Teachable
 from forager.scope import Scope
 from forager.similarity import Idf, Query, Targets
 from forager.strategies import make_strategy
@@ -34,6 +39,24 @@ from forager.types import Critic, Mask, Ragged, Strategy, Url
 POSITIVES, OTHERS, STARTS = 40, 600, 3
 OTHER = "other"
 NO_TERMS = np.empty(0, np.uint32)
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """What a strategy may be taught on before the crawl."""
+
+    pages: tuple[Url, ...]
+    targets: frozenset[Url]
+    labels: Mapping[Url, str]  # of pages that are no targets
+
+    def ground(self, lab: Laboratory) -> Ground:
+        return Ground.of(
+            ((url, lab.graph.links(url)) for url in self.pages),
+            self.targets,
+            lab.pages,
+            labels=self.labels,
+            final=lab.web.final,
+        )
 
 
 @dataclass(frozen=True)
@@ -50,6 +73,7 @@ class Trial:
     scope: Scope
     pages: int | None  # to fetch; None: all there are
     seed: int
+    teaching: Teaching | None = None  # None: nothing may be taught, because all that there is will be crawled
 
 
 @dataclass(frozen=True)
@@ -68,24 +92,39 @@ class Record:
     toward: NDArray[np.float64]  # for each example the mean over the pages of their similarity to it
 
 
-def topic_trial(lab: Laboratory, topic: str, critic: Spec, *, run: int, seed: int, pages: int | None = None) -> Trial:
+def topic_trial(
+    lab: Laboratory,
+    topic: str,
+    critic: Spec,
+    *,
+    run: int,
+    seed: int,
+    pages: int | None = None,
+    halved: bool = False,
+) -> Trial:
     relevant = lab.web.truth.relevant(topic)
     wanted = frozenset(relevant)
     others = [url for url in lab.web.truth.labels if url not in wanted]
     draw = np.random.default_rng([seed, run])
     count = POSITIVES if len(relevant) >= 3 * POSITIVES else len(relevant) // 3
+    budget = 2 * len(relevant) if pages is None else pages
     if count < STARTS:
         raise ForagerError(
             f"topic {topic!r} has {len(relevant)} pages; at least {3 * STARTS} are needed to learn and to find"
         )
+    teaching = None
+    if halved:
+        relevant = [relevant[i] for i in sorted(draw.permutation(len(relevant))[: (len(relevant) + 1) // 2])]
+        met = frozenset(relevant)
+        teaching = Teaching(tuple(url for url in lab.web.truth.labels if url in met or url not in wanted), met, {})
     positives = [relevant[i] for i in draw.choice(len(relevant), count, replace=False)]
     negatives = [others[i] for i in draw.choice(len(others), min(OTHERS, len(others)), replace=False)]
     starts = [positives[i] for i in draw.choice(count, STARTS, replace=False)]
     labels = [topic] * len(positives) + [OTHER] * len(negatives)
     sample = [*positives, *negatives]
     made, query, targets = _learnt(lab, critic, sample, labels, topic, seed + run)
-    budget = 2 * len(relevant) if pages is None else pages
-    return Trial(topic, starts, wanted, frozenset(sample), made, query, targets, Scope(), budget, seed + run)
+    trained = frozenset(sample).union(teaching.targets if teaching else ())
+    return Trial(topic, starts, wanted, trained, made, query, targets, Scope(), budget, seed + run, teaching)
 
 
 def path_trial(
@@ -105,7 +144,11 @@ def path_trial(
     made, query, targets = _learnt(lab, critic, outside, labels, target, seed + run)
     wanted, barred = reachable_targets(lab, target, column, group), frozenset(outside)
     scope = Scope(barred=barred)
-    return Trial(target, lab.web.seeds(group), wanted, barred, made, query, targets, scope, pages, seed + run)
+    met = frozenset(url for url, label in zip(outside, labels, strict=True) if below(label, target))
+    milestones = {url: label for url, label in zip(outside, labels, strict=True) if url not in met and label != OTHER}
+    teaching = Teaching(tuple(outside), met, milestones)
+    seeds = lab.web.seeds(group)
+    return Trial(target, seeds, wanted, barred, made, query, targets, scope, pages, seed + run, teaching)
 
 
 def reachable_targets(lab: Laboratory, target: str, column: str, group: str) -> frozenset[Url]:
@@ -137,7 +180,7 @@ def _learnt(
 
 
 def strategy_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
-    """A strategy as the trial makes it; only the laboratory's own ones are told the truth."""
+    """A strategy as the trial makes it; only the laboratory's own ones are told the truth. Not yet taught."""
     given: dict[str, object] = {
         "seed": trial.seed,
         "critic": trial.critic,
@@ -147,7 +190,21 @@ def strategy_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
     }
     if spec.name in LAB_STRATEGIES:
         given |= {"relevant": trial.relevant, "final": lab.web.final, "graph": lab.graph}
-    return make_strategy(spec.name, given, spec.options, LAB_STRATEGIES)
+    made = make_strategy(spec.name, given, spec.options, LAB_STRATEGIES)
+    if isinstance(made, Teachable) and trial.teaching is None:
+        raise ForagerError(
+            f"strategy {spec.name!r} is taught beforehand, on the web it will crawl: leave half of the topic for the "
+            "test with --halved"
+        )
+    return made
+
+
+def taught_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
+    """The same, ready to crawl."""
+    made = strategy_for(lab, trial, spec)
+    if isinstance(made, Teachable) and trial.teaching is not None:
+        return cast(Strategy, made.taught(trial.teaching.ground(lab)))
+    return made
 
 
 def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> Record:
@@ -158,7 +215,7 @@ def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> Record:
     crawl = Crawl(
         config,
         critic=trial.critic,
-        strategy=strategy_for(lab, trial, spec),
+        strategy=taught_for(lab, trial, spec),
         fetcher=lab.web.fetcher,
         scope=trial.scope,
         clock=VirtualClock(),

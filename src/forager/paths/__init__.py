@@ -1,6 +1,7 @@
 """What the path models learn from: paths that somebody has shown, and sequences, layers and values of a known web."""
 
 from forager.paths.graph import Edges, LinkGraph, read_edges
+from forager.paths.ground import Ground, Reading, Teachable, ground_of_paths
 from forager.paths.har import read_har
 from forager.paths.layers import (
     BackwardTree,
@@ -35,17 +36,21 @@ __all__ = [
     "Bins",
     "Edges",
     "Gap",
+    "Ground",
     "LinkGraph",
     "Outcome",
+    "Reading",
     "Sequences",
     "Shown",
     "ShownPath",
     "Step",
+    "Teachable",
     "UsedOnce",
     "articles",
     "backward_tree",
     "bins",
     "gaps",
+    "ground_of_paths",
     "halves",
     "hop_layers",
     "hop_states",
