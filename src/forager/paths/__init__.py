@@ -13,6 +13,7 @@ from forager.paths.layers import (
     leaks,
     walks,
 )
+from forager.paths.preference import Preference, folds, preference, visit_with
 from forager.paths.shown import (
     Gap,
     Outcome,
@@ -39,6 +40,7 @@ __all__ = [
     "Ground",
     "LinkGraph",
     "Outcome",
+    "Preference",
     "Reading",
     "Sequences",
     "Shown",
@@ -49,6 +51,7 @@ __all__ = [
     "articles",
     "backward_tree",
     "bins",
+    "folds",
     "gaps",
     "ground_of_paths",
     "halves",
@@ -59,12 +62,14 @@ __all__ = [
     "link_values",
     "load_paths",
     "page_values",
+    "preference",
     "prefix",
     "read_edges",
     "read_har",
     "read_paths",
     "read_wikispeedia",
     "used_once",
+    "visit_with",
     "walks",
     "write_paths",
 ]

@@ -63,6 +63,18 @@ class Ground:
         """-1: not in the ground."""
         return self.numbers.get(self.final(url), -1)
 
+    def without(self, left_out: Collection[Url]) -> Ground:
+        """The same ground, as if these pages had never been met."""
+        kept = [number for number, url in enumerate(self.urls) if url not in left_out]
+        links = {self.urls[number]: self._links(number) for number in kept}
+        wanted = {self.urls[number] for number in kept if self.targets[number]}
+        labels = {self.urls[number]: label for number in kept if (label := self.labels[number]) is not None}
+        return Ground.of(links.items(), wanted, self.reading, labels=labels, final=self.final)
+
+    def _links(self, number: int) -> list[Url]:
+        begin, end = self.graph.offsets[number : number + 2].tolist()
+        return [self.urls[target] for target in self.graph.targets[begin:end].tolist()]
+
     def ends(self, page: Page) -> Ids:
         """The number of each link's target, -1 for those that leave the ground."""
         return np.fromiter((self.number(url) for url in page.links.targets), np.int32, len(page.links))
@@ -72,9 +84,9 @@ def ground_of_paths(
     shown: Sequence[ShownPath], reading: Reading, *, final: Callable[[Url], Url] = lambda url: url
 ) -> Ground:
     """The pages of shown paths: ends of those that arrived are targets, milestones have their labels."""
-    urls = list(dict.fromkeys(step.url for path in shown for step in path.steps))
-    targets = {path.steps[-1].url for path in shown if path.outcome is Outcome.GOAL}
-    labels = {step.url: step.label for path in shown for step in path.steps if step.label}
+    urls = list(dict.fromkeys(final(step.url) for path in shown for step in path.steps))
+    targets = {final(path.steps[-1].url) for path in shown if path.outcome is Outcome.GOAL}
+    labels = {final(step.url): step.label for path in shown for step in path.steps if step.label}
     read = [(url, page.links.targets if page else ()) for url, page in zip(urls, reading(urls), strict=True)]
     return Ground.of(read, targets, reading, labels=labels, final=final)
 
