@@ -31,6 +31,7 @@ from forager.lab.studies.apprentice import (
     half_of,
     run_study,
 )
+from forager.lab.studies.apprentice_page import write_page
 from forager.lab.studies.crawl_sections import batches
 from forager.lab.studies.crawls import Calibrated, Crawled, Frozen, crawl, trained
 from forager.lab.studies.instances import Instances, gather, half, split_by_target
@@ -45,7 +46,6 @@ from forager.lab.studies.offline import (
     kept,
     leaves_around,
 )
-from forager.lab.studies.page import write_page
 from forager.strategies.apprentice import Apprentice
 from forager.types import Judgement, Learns, Page, Ragged, Rescores, Url
 from tests.small_web import WordCritic

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from forager.lab.plots import need_matplotlib
 from forager.lab.studies.apprentice import APPRENTICE, KEPT, TOPICS, Plan, run_study
-from forager.lab.studies.page import write_page
+from forager.lab.studies.apprentice_page import write_page
 
 STOPPED = 130
 

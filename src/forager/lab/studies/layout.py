@@ -14,7 +14,7 @@ class Section:
     name: str  # of its reading and of its pictures
     title: str
     text: str  # what is shown, and how it is defined
-    paper: str  # what the paper reported
+    paper: str = ""  # what the paper reported
     pictures: Mapping[str, str] = field(default_factory=dict)  # SVG, by name
     table: str = ""
 
