@@ -48,6 +48,9 @@ def run(
     halved: Annotated[
         bool, typer.Option("--halved", help="with --topic: half of its pages teach, the other half is to be found")
     ] = False,
+    far: Annotated[
+        bool, typer.Option("--far", help="with --halved: start as far from the topic as there are pages")
+    ] = False,
     runs: Annotated[int, typer.Option(help="runs with different samples")] = 5,
     critic: Annotated[str, typer.Option(help="what judges the pages; parameters as name:key=value")] = "naive-bayes",
     pages: Annotated[int | None, typer.Option(help="pages to fetch in a run [default: 2R, or all]")] = None,
@@ -58,7 +61,7 @@ def run(
 ) -> None:
     """Crawl with each strategy and report how few useless pages it fetched."""
     names = tuple(name.strip() for name in strategies.split(",") if name.strip())
-    plan = Plan(web, _goal(topic, target, leave_out, halved), names, critic, runs, pages, seed)
+    plan = Plan(web, _goal(topic, target, leave_out, halved, far), names, critic, runs, pages, seed)
     if folder is not None:
         need_matplotlib()
     for loss in open_web(web).losses:
@@ -127,19 +130,21 @@ def record(
     print(f"{made.pages} pages ({labels}), {made.aliases} aliases, {made.seeds} seeds in {folder}")
 
 
-def _goal(topic: str | None, target: str | None, leave_out: str | None, halved: bool) -> TopicGoal | PathGoal:
+def _goal(
+    topic: str | None, target: str | None, leave_out: str | None, halved: bool, far: bool
+) -> TopicGoal | PathGoal:
     if topic is not None and target is None and leave_out is None:
-        return TopicGoal(topic, halved)
-    if topic is None and target is not None and leave_out is not None and not halved:
+        return TopicGoal(topic, halved, far)
+    if topic is None and target is not None and leave_out is not None and not (halved or far):
         return PathGoal(target, leave_out)
-    raise ForagerError("give either --topic PREFIX [--halved], or --target LABEL with --leave-out COLUMN")
+    raise ForagerError("give either --topic PREFIX [--halved [--far]], or --target LABEL with --leave-out COLUMN")
 
 
 def _command(plan: Plan, folder: Path) -> str:
     """What gives the same figures again; the number of jobs changes only the time."""
     goal = plan.goal
     aim = (
-        ["--topic", goal.topic, *(["--halved"] if goal.halved else [])]
+        ["--topic", goal.topic, *(["--halved"] if goal.halved else []), *(["--far"] if goal.far else [])]
         if isinstance(goal, TopicGoal)
         else ["--target", goal.target, "--leave-out", goal.leave_out]
     )

@@ -25,10 +25,12 @@ from forager.lab.workers import Failed, work
 
 @dataclass(frozen=True)
 class TopicGoal:
-    """Find the pages under a topic, anywhere in the web; `halved`: with half of them left to be taught on."""
+    """Find the pages under a topic, anywhere in the web; `halved`: with half of them to be taught on; `far`: from pages
+    that are far from it."""
 
     topic: str
     halved: bool = False
+    far: bool = False
 
     @property
     def focus(self) -> str:

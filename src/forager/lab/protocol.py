@@ -7,6 +7,7 @@ out of the others, and goes on to the end.
 Halved: what is taught beforehand on the web it will crawl learns on a *ground* without half of the pages of the topic;
 the other half, from which the critic's examples come too, counts as trained, so that what a crawl finds "without the
 training pages" is what nobody was shown. In path webs the ground is the other groups.
+Far: a halved crawl starts from 3 pages of the ground's outermost layer, as far from the topic as there are any.
 Truth is the label, never the critic. The crawl is the shipping loop: virtual clock, one fetch in flight, delay 0.
 """
 
@@ -29,7 +30,7 @@ from forager.lab.laboratory import Laboratory
 from forager.lab.likeness import likeness
 from forager.lab.oracles import LAB_STRATEGIES
 from forager.lab.spec import Spec
-from forager.paths import Ground, Teachable
+from forager.paths import Ground, Teachable, hop_layers
 from forager.scope import Scope
 from forager.similarity import Idf, Query, Targets
 from forager.strategies import make_strategy
@@ -101,6 +102,7 @@ def topic_trial(
     seed: int,
     pages: int | None = None,
     halved: bool = False,
+    far: bool = False,
 ) -> Trial:
     relevant = lab.web.truth.relevant(topic)
     wanted = frozenset(relevant)
@@ -123,8 +125,19 @@ def topic_trial(
     labels = [topic] * len(positives) + [OTHER] * len(negatives)
     sample = [*positives, *negatives]
     made, query, targets = _learnt(lab, critic, sample, labels, topic, seed + run)
+    if far:
+        starts = _outermost(lab, teaching, draw)
     trained = frozenset(sample).union(teaching.targets if teaching else ())
     return Trial(topic, starts, wanted, trained, made, query, targets, Scope(), budget, seed + run, teaching)
+
+
+def _outermost(lab: Laboratory, teaching: Teaching | None, draw: np.random.Generator) -> list[Url]:
+    if teaching is None:
+        raise ForagerError("--far starts from the outermost layer of what is taught on: give --halved too")
+    ground = teaching.ground(lab)
+    layer = hop_layers(ground.graph, ground.targets)
+    pages = np.flatnonzero(layer == layer.max())
+    return [ground.urls[page] for page in draw.choice(pages, min(STARTS, len(pages)), replace=False)]
 
 
 def path_trial(
