@@ -92,19 +92,22 @@ class ByRow:
 @pytest.mark.parametrize(
     ("scores", "share", "first"),
     [
-        ((1.0, 2.0, 3.0), (0.5 + 1.0) / 2, 0.5),  # home: 1 of 2 others is worse; list: the only other is
+        # taken to the goal: row 1 of home, row 1 of the list; not: rows 0 and 2 of home (twice), row 1 (on the way that
+        # failed), row 0 of the list
+        ((1.0, 2.0, 3.0), (3 + 0.5 * 1) / 6, 0.5),
         ((0.0, 0.0, 0.0), 0.5, 0.0),
-        ((2.0, 1.0, 1.0), (0.25 + 0.0) / 2, 0.0),
+        ((2.0, 3.0, 1.0), (5 + 0.5 * 1) / 6, 1.0),
     ],
 )
-def test_preference_is_the_share_of_links_that_score_less(
+def test_preference_is_how_often_a_link_taken_scores_more(
     scores: tuple[float, ...], share: float, first: float
 ) -> None:
     strategy = ByRow(*scores)
-    found = preference(strategy, ground(), [path("a", HOME, LIST, OLD), path("b", HOME, NEWS, outcome=Outcome.FAIL)])
+    failed = path("b", HOME, LIST, outcome=Outcome.FAIL)
+    found = preference(strategy, ground(), [path("a", HOME, LIST, OLD), failed])
     assert found.share == pytest.approx(share)
     assert (found.first, found.steps) == (first, 2)
-    assert strategy.states == [-1.0, 1.0]  # a seed; then what travelled with row 1 of the home page
+    assert strategy.states == [-1.0, 1.0, -1.0]  # a seed; what travelled with row 1 of the home page; a seed
 
 
 def test_a_path_is_followed_as_far_as_it_is_connected() -> None:

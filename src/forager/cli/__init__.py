@@ -10,6 +10,9 @@ from forager.cli import demo, projects, topics
 from forager.cli.judge import judge
 from forager.cli.lab import lab
 from forager.cli.taxonomy import taxonomy
+from forager.cli.teach import teach
+from forager.cli.terms import terms
+from forager.cli.train import train
 from forager.critics import critic_names
 from forager.errors import ForagerError
 from forager.strategies import strategy_names
@@ -21,8 +24,11 @@ app.command("export")(projects.export_pages)
 app.command()(topics.label)
 app.command()(topics.retrain)
 app.command()(judge)
+app.command()(terms)
+app.command()(train)
 app.command()(demo.demo)
 app.add_typer(topics.topic_app, name="topic")
+app.add_typer(teach, name="teach")
 app.add_typer(taxonomy, name="taxonomy")
 app.add_typer(projects.seeds_app, name="seeds")
 app.add_typer(lab, name="lab")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +24,10 @@ from forager.journal import learnt
 from forager.making import STRATEGY_VERSION
 from forager.project import CONFIG, Project, new_project, read_seeds
 from forager.rejudging import rejudge
+from forager.schooling import CRITIC as JUDGE
+from forager.schooling import STRATEGY as TAUGHT
+from forager.schooling import read_report
+from forager.scope import Within
 from forager.store import Catalogue
 from forager.store.checkpoints import Checkpoints
 from forager.strategies import strategy_names
@@ -53,21 +59,33 @@ def new(
     contact: Annotated[str, typer.Option(help="where you can be reached: a mail address or a page")] = "",
     strategy: Annotated[str, typer.Option(help="see `forager strategies`")] = "best-first",
     apprentice_from: Annotated[Path | None, typer.Option(help="a project whose crawl has taught the strategy")] = None,
+    taught: Annotated[Path | None, typer.Option(help="a folder made by `forager train`: a strategy that knows")] = None,
+    within: Annotated[
+        Within | None, typer.Option(help="how far from the seeds [default: anywhere; with --taught: site]")
+    ] = None,
+    pages_per_site: Annotated[int | None, typer.Option(help="pages to fetch of a site at most")] = None,
     pages: Annotated[int, typer.Option(help="pages to fetch")] = 1000,
 ) -> None:
     """Make a project: a folder with a configuration that you can edit. Say what is wanted in one way or several."""
     given = [*(example or []), *(read_seeds(examples) if examples else [])]
     if strategy not in strategy_names():
         raise unknown("strategy", strategy, strategy_names())
-    tables = _topic_table(keywords, _by_class(given), unlike or [], sentence, directory, topic or [])
+    wanted = _wanted(keywords, _by_class(given), unlike or [], sentence, directory, topic or [])
+    chosen = _strategy_table(strategy, model=PRIOR if apprentice_from else None)
+    if taught is not None:
+        chosen, wanted = _taught_tables(taught, wanted)
+    if not wanted:
+        raise ForagerError(
+            "nothing says what is wanted: give --keywords, --example, --sentence, or --directory and --topic"
+        )
     found = [place for _, place in map(_split, given) if "://" in place]  # a wanted page is a good place to start
     urls = [*(seed or []), *(read_seeds(seeds) if seeds else []), *found]
     if not urls:
         raise ForagerError("no seeds: give --seed URL, or --seeds FILE with a URL a line")
-    model = f"\nmodel = {json.dumps(PRIOR)}" if apprentice_from else ""
+    budget = f"pages_per_site = {pages_per_site}\n" if pages_per_site else ""
     toml = (
-        f"{tables}\n[strategy]\nname = {json.dumps(strategy)}{model}\n\n"
-        f"[frontier]\ndelay = 1.0\n\n[stop]\npages = {pages}\n\n"
+        f"{wanted}\n{chosen}\n[scope]\nwithin = {json.dumps(within or ('site' if taught else 'anywhere'))}\n\n"
+        f"[frontier]\ndelay = 1.0\n{budget}\n[stop]\npages = {pages}\n\n"
         f"[fetch]\ncontact = {json.dumps(contact)}  # where the owner of a site can reach you\n"
     )
     tomllib.loads(toml)
@@ -75,8 +93,26 @@ def new(
     made = new_project(project, toml, urls)
     if prior is not None:
         models.save(project / PRIOR, prior, kind=strategy, version=STRATEGY_VERSION)
+    for file in (taught / TAUGHT, taught / JUDGE) if taught else ():
+        if file.exists():
+            shutil.copyfile(file, project / file.name)
     print(f"{project} has {len(made.config.seeds)} seeds; see what was understood with: forager topic show {project}")
     print(f"then, or after editing {project / CONFIG}: forager crawl {project}")
+
+
+def _strategy_table(name: str, options: Mapping[str, object] | None = None, model: str | None = None) -> str:
+    lines = [f"name = {json.dumps(name)}", *([f"model = {json.dumps(model)}"] if model else [])]
+    lines += [f"options.{key} = {json.dumps(value)}" for key, value in (options or {}).items()]
+    return "\n".join(["[strategy]", *lines, ""])
+
+
+def _taught_tables(folder: Path, wanted: str) -> tuple[str, str]:
+    """The strategy that knows the way; and, if nothing else says what is wanted, the critic that was taught with it."""
+    report = read_report(folder)
+    chosen = _strategy_table(report["strategy"], report["options"], TAUGHT)
+    if not wanted and report["critic"]:
+        wanted = f"[critic]\nname = {json.dumps(report['critic'])}\nmodel = {json.dumps(JUDGE)}\n"
+    return chosen, wanted
 
 
 def _split(example: str) -> tuple[str | None, str]:
@@ -96,7 +132,7 @@ def _absolute(place: str) -> str:
     return place if "://" in place else str(Path(place).expanduser().resolve())
 
 
-def _topic_table(
+def _wanted(
     keywords: str,
     examples: dict[str | None, list[str]],
     unlike: list[str],
@@ -104,12 +140,8 @@ def _topic_table(
     directory: Path | None,
     paths: list[str],
 ) -> str:
-    """[topic] as TOML. JSON strings and lists are TOML strings and lists."""
+    """[topic] as TOML; empty if nothing says. JSON strings and lists are TOML strings and lists."""
     words = [word.strip() for word in keywords.split(",") if word.strip()]
-    if not (words or examples or sentence or paths):
-        raise ForagerError(
-            "nothing says what is wanted: give --keywords, --example, --sentence, or --directory and --topic"
-        )
     if bool(paths) != bool(directory):
         raise ForagerError("--topic names a category of a --directory: give both")
     values = {
@@ -119,6 +151,8 @@ def _topic_table(
         "directory": str(directory.resolve()) if directory else "",
         "paths": paths,
     }
+    if not (words or examples or sentence or paths):
+        return ""
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
     lines += [
         f"examples.{json.dumps(name or 'wanted', ensure_ascii=False)} = {json.dumps(places, ensure_ascii=False)}"

@@ -1,10 +1,12 @@
 """Would a strategy have gone the same way? Paths that it was not shown are walked again, and its scores looked at.
 
-At each page of a path all links are scored, with the state that travelled with the link by which the path came there:
+At each page of a path all links are scored, with the state that travelled with the link by which the path came there.
+Over the pages of all paths, those that failed included,
 
-    share = (links to other pages that score less + half of those that score the same) / links to other pages
+    share = how often a link that was taken on the way to a goal scores more than one that was not; half where equal
+    first = how often it is the best of its page, alone
 
-1 where the link taken is the best of its page, .5 where it is as good as any.
+share is what counts for a frontier, where the links of all pages wait together: 1 is perfect, .5 is chance.
 """
 
 from __future__ import annotations
@@ -24,22 +26,28 @@ NO_STATE: Floats = np.empty((0, 0), np.float32)
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Means over the steps of paths to a goal; nan where there was none with a choice."""
+    """nan where there was nothing to choose from."""
 
-    share: float  # of the other links of the page that the one taken was preferred to
-    first: float  # how often it was the best of all
-    steps: int
+    share: float
+    first: float
+    steps: int  # links taken that were looked at
 
 
 def preference(strategy: Strategy, ground: Ground, paths: Iterable[ShownPath]) -> Preference:
     """How a strategy scores the links that paths to a goal have taken."""
-    shares = [share for path in paths if path.outcome is Outcome.GOAL for share in _shares(strategy, ground, path)]
-    if not shares:
+    steps = [(path.outcome, *step) for path in paths for step in _steps(strategy, ground, path)]
+    taken = np.array([best for outcome, best, _ in steps if outcome is Outcome.GOAL], np.float32)
+    first = [bool((others < best).all()) for outcome, best, others in steps if outcome is Outcome.GOAL and len(others)]
+    passed = [np.append(others, [best] * (outcome is Outcome.FAIL)) for outcome, best, others in steps]
+    rest = np.sort(np.concatenate(passed)) if passed else np.empty(0, np.float32)
+    if not (len(taken) and len(rest)):
         return Preference(float("nan"), float("nan"), 0)
-    return Preference(float(np.mean(shares)), float(np.mean(np.equal(shares, 1.0))), len(shares))
+    less, most = np.searchsorted(rest, taken), np.searchsorted(rest, taken, side="right")
+    return Preference(float((less + most).mean() / 2 / len(rest)), float(np.mean(first or [0.0])), len(taken))
 
 
-def _shares(strategy: Strategy, ground: Ground, path: ShownPath) -> Iterator[float]:
+def _steps(strategy: Strategy, ground: Ground, path: ShownPath) -> Iterator[tuple[float, Floats]]:
+    """For each page of a path the score of the link taken, and those of all links to other pages."""
     state = NO_STATE
     numbers = [ground.number(step.url) for step in path.steps]
     if min(numbers) < 0:
@@ -50,9 +58,7 @@ def _shares(strategy: Strategy, ground: Ground, path: ShownPath) -> Iterator[flo
             return
         scored = strategy.score(visit_with(page, state, depth))
         best = taken[int(np.argmax(scored.scores[taken]))]
-        others = np.delete(scored.scores, taken)
-        if len(others):
-            yield float((others < scored.scores[best]).mean() + (others == scored.scores[best]).mean() / 2)
+        yield float(scored.scores[best]), np.delete(scored.scores, taken)
         state = NO_STATE if scored.state is None else scored.state[best : best + 1]
 
 

@@ -1,0 +1,1 @@
+"""Terms of pages, their lexical profiles, and the levels of a topic made of them."""

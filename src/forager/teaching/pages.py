@@ -1,0 +1,262 @@
+"""The pages of a session: asked for politely, kept as WARC, and asked for once.
+
+pages.warc.gz   the pages, and the redirects that led to them, as they came
+aliases.tsv     the URLs that redirects led from, with the page each leads to
+
+A folder with these is a recorded web (`forager.fetch.replay.open_recording`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.metadata import version
+from math import inf, nan
+from pathlib import Path
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+from forager.clock import Clock
+from forager.config import CrawlConfig
+from forager.crawl import HOPS
+from forager.errors import ForagerError
+from forager.fetch.http import HttpFetcher, Limits
+from forager.fetch.replay import Place, Replay, open_recording
+from forager.fetch.robots import EVERYTHING, LARGEST, Robots
+from forager.page import parse
+from forager.store import Record
+from forager.store.warc import pack, warcinfo
+from forager.teaching.appending import append, replace
+from forager.types import Answer, Exchange, Failure, Fetch, Fetcher, Page, Reason, Redirect, Url
+from forager.urls import UrlRules, host
+
+ARCHIVE, ALIASES = "pages.warc.gz", "aliases.tsv"
+_CHUNK = 1 << 20
+_TOO_MANY_REQUESTS = 429
+
+Waits: TypeAlias = Callable[[str, float], None]  # told the host that is waited for, and how many seconds
+
+
+# ---- asking ---------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def polite_web(
+    config: CrawlConfig, rules: UrlRules, clock: Clock, *, rested: bool, waits: Waits
+) -> AsyncIterator[Fetcher]:
+    """The network, or the recorded web that the configuration names. Hosts that were not `rested` may have been asked
+    just before: they rest their delay first."""
+    fetch = config.fetch
+    if fetch.replay is not None:
+        yield open_recording(Path(fetch.replay), rules).fetcher
+        return
+    limits = Limits(connect=fetch.connect, read=fetch.read, total=fetch.total, largest=fetch.largest)
+    async with HttpFetcher(
+        fetch.contact, limits=limits, allow=fetch.allow, resolve=fetch.resolve, rules=rules, clock=clock
+    ) as fetcher:
+        yield Polite(fetcher, config, rules, clock, rested=rested, waits=waits)
+
+
+class Polite:
+    """One request at a time, as robots.txt allows, each after the delay of its host."""
+
+    def __init__(
+        self, fetcher: HttpFetcher, config: CrawlConfig, rules: UrlRules, clock: Clock, *, rested: bool, waits: Waits
+    ) -> None:
+        self._fetcher, self._clock, self._waits = fetcher, clock, waits
+        self._least, self._longest = config.frontier.delay, config.fetch.longest_delay
+        ask = partial(self._in_turn, partial(fetcher.fetch_start, largest=LARGEST))
+        robots = Robots(ask, fetcher.agent, clock=clock, urls=rules, longest_delay=config.fetch.longest_delay)
+        self._robots = robots if config.fetch.robots else None
+        self._ended: dict[str, float] = {}  # by host, when its last answer had come
+        self._busy: dict[str, float] = {}  # by host, and by URL, until when it asks to be left alone
+        self._before = -inf if rested else clock.now()
+        self._turn = asyncio.Lock()
+
+    async def fetch(self, url: Url) -> Answer:
+        async with self._turn:
+            rules = await self._robots.rules(url) if self._robots else EVERYTHING
+            if rules.problem is not None:
+                told = f"robots.txt: {rules.problem.reason} {rules.problem.detail}".rstrip()
+                return Failure(url, rules.problem.reason, told, rules.problem.retry_after)
+            if not rules.allows(url):
+                return Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
+            return await self._in_turn(self._fetcher.fetch, url)
+
+    async def _in_turn(self, ask: Callable[[Url], Awaitable[Answer]], url: Url) -> Answer:
+        name, now = host(url), self._clock.now()
+        busy = max(self._busy.get(name, -inf), self._busy.get(url, -inf)) - now
+        if busy > self._longest:
+            return Failure(url, Reason.BUSY, f"asks to be left alone for {busy:.0f} s", busy)
+        wait = max(busy, self._ended.get(name, self._before) + self._delay(url) - now)
+        if wait > 0:
+            self._waits(name, wait)
+            await self._clock.sleep(wait)
+        try:
+            answer = await ask(url)
+        finally:
+            self._ended[name] = self._clock.now()
+        if isinstance(answer, Failure) and answer.reason is Reason.BUSY:
+            whole = answer.status == _TOO_MANY_REQUESTS  # or else it is the page that is busy, not its host
+            self._busy[name if whole else url] = self._clock.now() + (answer.retry_after or 0.0)
+        return answer
+
+    def _delay(self, url: Url) -> float:
+        """Between two requests to a host; what it asks for counts as soon as it is known."""
+        rules = self._robots.known(url) if self._robots else None
+        return max(self._least, (rules.delay if rules else None) or 0.0)
+
+
+# ---- keeping --------------------------------------------------------------------------------------------------------
+
+
+class Archive:
+    """What a folder has of the web: its own file, and whatever other WARC files lie there."""
+
+    def __init__(self, folder: Path, rules: UrlRules, clock: Clock) -> None:
+        self._folder, self._clock = folder, clock
+        self._session, self._count = uuid4(), 0
+        _cut_off(folder / ARCHIVE)
+        kept = [*folder.glob("*.warc.gz"), *folder.glob("*.warc")]
+        found = open_recording(folder, rules).fetcher if kept else None
+        self._places: dict[Url, Place] = dict(found.places) if found else {}
+        self._aliases: dict[Url, Url] = dict(found.aliases) if found else {}
+        self._replay = Replay(self._places, self._aliases, rules)
+
+    async def answer(self, url: Url) -> Fetch | Redirect | None:
+        """What was kept of a URL; a failure is no reason not to ask again."""
+        if url not in self._places and url not in self._aliases:
+            return None
+        answer = await self._replay.fetch(url)
+        return None if isinstance(answer, Failure) else answer
+
+    def keep(self, answers: Sequence[Fetch | Redirect], why: Mapping[str, Any]) -> None:
+        """Append the records of these answers."""
+        packed = [(answer.url, self._members(answer, why)) for answer in answers]
+        if not packed:
+            return
+        first = b"" if (self._folder / ARCHIVE).exists() else self._info()
+        at = append(self._folder / ARCHIVE, first + b"".join(members for _, members in packed)) + len(first)
+        for url, members in packed:
+            self._places[url] = Place(self._folder / ARCHIVE, at)
+            at += len(members)
+
+    def lead(self, urls: Iterable[Url], page: Url) -> None:
+        """Note that these URLs lead to a page."""
+        new = [url for url in urls if self._aliases.get(url) != page]
+        if new:
+            self._aliases.update(dict.fromkeys(new, page))
+            rows = "".join(f"{url}\t{led}\n" for url, led in self._aliases.items())
+            replace(self._folder / ALIASES, f"url\tpage\n{rows}".encode())
+
+    def _info(self) -> bytes:
+        return warcinfo(ARCHIVE, self._session, f"forager/{version('forager')}", self._clock.utc())
+
+    def _members(self, answer: Fetch | Redirect, why: Mapping[str, Any]) -> bytes:
+        """Nobody judges or scores here: those columns of the record are empty."""
+        record = Record(
+            seq=self._count,
+            asked=-1,
+            answered=-1,
+            outcome="page" if isinstance(answer, Fetch) else "moved",
+            reason="",
+            detail="",
+            status=answer.status,
+            parent=-1,
+            depth=0,
+            score=nan,
+            relevance=nan,
+            raw=nan,
+            topics=None,
+            critic="",
+            label="",
+            asked_at=self._clock.utc(),
+            seconds=answer.seconds,
+            title="",
+            text="",
+            answer=_with_heads(answer),
+            why=why,
+        )
+        self._count += 1
+        packed = pack(record, self._session)
+        assert packed is not None  # there are heads
+        return packed[0]
+
+
+def _with_heads(answer: Fetch | Redirect) -> Fetch | Redirect:
+    """A redirect out of a recorded web, with heads as they might have been."""
+    if isinstance(answer, Fetch) or answer.exchange is not None:
+        return answer
+    path = answer.url[answer.url.index("/", 8) :]
+    request = f"GET {path} HTTP/1.1\r\nHost: {host(answer.url)}\r\n\r\n"
+    response = f"HTTP/1.1 {answer.status} Moved\r\nLocation: {answer.target}\r\nContent-Length: 0\r\n\r\n"
+    return Redirect(answer.url, answer.target, answer.status, exchange=Exchange(request.encode(), response.encode()))
+
+
+def _cut_off(file: Path) -> None:
+    """A record that a kill has cut off goes, and a file without a page. One that is damaged otherwise is not touched:
+    what lies behind the damage may be saved."""
+    if not file.exists():
+        return
+    ends = _whole(file)
+    if len(ends) < 2:  # the first record tells about the file
+        file.unlink()
+    elif ends[-1] < file.stat().st_size:
+        with file.open("r+b") as stream:
+            stream.truncate(ends[-1])
+
+
+def _whole(file: Path) -> list[int]:
+    """Where each whole member of a gzip file ends."""
+    ends: list[int] = []
+    read, member = 0, zlib.decompressobj(wbits=31)
+    try:
+        with file.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                read += len(chunk)
+                while chunk:
+                    member.decompress(chunk)
+                    chunk = member.unused_data
+                    if member.eof:
+                        ends.append(read - len(chunk))
+                        member = zlib.decompressobj(wbits=31)
+    except zlib.error as error:
+        after = ends[-1] if ends else 0
+        raise ForagerError(f"{file} is damaged after byte {after} ({error}): restore it, or move it away") from None
+    return ends
+
+
+class Pages:
+    """Out of the archive, or else from the web and into the archive."""
+
+    def __init__(self, archive: Archive, web: Fetcher, rules: UrlRules) -> None:
+        self._archive, self._web, self._rules = archive, web, rules
+
+    async def read(self, url: Url, why: Mapping[str, Any]) -> Page | Failure:
+        """The page that a URL leads to, by redirects too. What brings no page is not kept."""
+        new: list[Fetch | Redirect] = []
+        passed: list[Url] = []
+        for _ in range(HOPS + 1):
+            kept = await self._archive.answer(url)
+            answer = kept or await self._web.fetch(url)
+            if isinstance(answer, Failure):
+                return answer
+            if kept is None:
+                new.append(answer)
+            if isinstance(answer, Fetch):
+                return self._taken(answer, new, passed, why)
+            passed.append(url)
+            url = answer.target
+        return Failure(url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}")
+
+    def _taken(
+        self, answer: Fetch, new: Sequence[Fetch | Redirect], passed: Iterable[Url], why: Mapping[str, Any]
+    ) -> Page | Failure:
+        page = parse(answer, self._rules)
+        if isinstance(page, Page):
+            self._archive.keep(new, why)
+            self._archive.lead(passed, page.url)
+        return page
