@@ -7,6 +7,7 @@ import sys
 import typer
 
 from forager.cli import demo, projects, topics
+from forager.cli.courses import from_courses
 from forager.cli.judge import judge
 from forager.cli.lab import lab
 from forager.cli.taxonomy import taxonomy
@@ -27,6 +28,7 @@ app.command()(judge)
 app.command()(terms)
 app.command()(train)
 app.command()(demo.demo)
+topics.topic_app.command("from-courses")(from_courses)
 app.add_typer(topics.topic_app, name="topic")
 app.add_typer(teach, name="teach")
 app.add_typer(taxonomy, name="taxonomy")

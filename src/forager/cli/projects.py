@@ -15,6 +15,7 @@ from rich.console import Console
 from forager.cli.progress import Progress
 from forager.cli.topics import taught_with_progress
 from forager.config import read_config
+from forager.course_export import COURSES, export_courses
 from forager.crawl import Crawl
 from forager.errors import ForagerError
 from forager.explaining import explain
@@ -220,12 +221,16 @@ def search(
 def export_pages(
     project: Folder,
     target: Annotated[Path, typer.Argument(help="the file to write")],
-    format: Annotated[str, typer.Option(help=", ".join(FORMATS))] = "jsonl",
+    format: Annotated[str, typer.Option(help=", ".join([*FORMATS, COURSES]))] = "jsonl",
     min_relevance: Annotated[float | None, typer.Option(help="only pages at least so relevant")] = None,
+    label: Annotated[str | None, typer.Option(help="of courses: the label of their pages, if not goal")] = None,
 ) -> None:
     """The collection as one file."""
-    count = export(project, target, format, min_relevance=min_relevance)
-    print(f"{count} pages in {target}")
+    if format == COURSES:
+        count = export_courses(Project(project), target, label=label, min_relevance=min_relevance)
+    else:
+        count = export(project, target, format, min_relevance=min_relevance)
+    print(f"{count} {COURSES if format == COURSES else 'pages'} in {target}")
 
 
 seeds_app = typer.Typer(no_args_is_help=True, help="The URLs a project starts from.")

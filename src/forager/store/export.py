@@ -31,7 +31,7 @@ def export(
     """Write the pages of a project to a file; returns how many. `classes` names the columns of topics, if known."""
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
-    with Catalogue(folder) as catalogue, _in_place(target) as file:
+    with Catalogue(folder) as catalogue, in_place(target) as file:
         return FORMATS[format](catalogue, catalogue.pages(min_relevance=min_relevance), file, classes)
 
 
@@ -118,7 +118,7 @@ def _finite(value: float) -> float | None:
 
 
 @contextmanager
-def _in_place(target: Path) -> Iterator[IO[bytes]]:
+def in_place(target: Path) -> Iterator[IO[bytes]]:
     """A file that takes its name only when it is whole."""
     beside = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
