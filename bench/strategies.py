@@ -1,9 +1,9 @@
 """What it costs to score the links of a page, for every strategy: python -m bench.strategies [--markdown]
 
-Each strategy first crawls 100 pages of a procedural web, made as the laboratory makes it, so that learners have learnt
-and links wait. Then it scores 150 real pages (made-up ones where there is no recorded web) and the pages of 80 links of
-the reference web; a strategy that sweeps also scores again what waits after its crawl. All by CPU, in the best of some
-rounds. The last line is one JSON object.
+Each strategy first crawls 100 pages of a procedural web, made as the laboratory makes it (and taught, if it is one that
+is taught beforehand), so that learners have learnt and links wait. Then it scores 150 real pages (made-up ones where
+there is no recorded web) and the pages of 80 links of the reference web; a strategy that sweeps also scores again what
+waits after its crawl. All by CPU, in the best of some rounds. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig, StopConfig
 from forager.crawl import Crawl
 from forager.lab.laboratory import Laboratory, open_web
-from forager.lab.protocol import Trial, strategy_for, topic_trial
+from forager.lab.protocol import Trial, taught_for, topic_trial
 from forager.lab.spec import Spec
 from forager.page import parse
 from forager.strategies import STRATEGIES
@@ -42,7 +42,7 @@ def crawled(lab: Laboratory, trial: Trial, name: str) -> Crawl:
     crawl = Crawl(
         CrawlConfig(seeds=tuple(trial.seeds), frontier=frontier, stop=stop, seed=trial.seed),
         critic=trial.critic,
-        strategy=strategy_for(lab, trial, Spec(name)),
+        strategy=taught_for(lab, trial, Spec(name)),
         fetcher=lab.web.fetcher,
         scope=trial.scope,
         clock=VirtualClock(),
@@ -69,7 +69,7 @@ def judged(fetches: list[Fetch], critic: Critic) -> list[Visit]:
 
 def measure() -> dict[str, Cost]:
     lab = Laboratory(open_web(WEB))
-    trial = topic_trial(lab, TOPIC, Spec("naive-bayes"), run=0, seed=0, pages=CRAWLED)
+    trial = topic_trial(lab, TOPIC, Spec("naive-bayes"), run=0, seed=0, pages=CRAWLED, halved=True)
     real, made = judged(sample(SCORED), trial.critic), judged(reference(SCORED), trial.critic)
     costs: dict[str, Cost] = {}
     for name in STRATEGIES:

@@ -1,0 +1,83 @@
+"""Trials for strategies that are taught on the web they will crawl: nothing of the half that is tested may be met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import pytest
+
+from forager.errors import ForagerError
+from forager.lab import protocol
+from forager.lab.experiment import PathGoal, Plan, TopicGoal, laboratory, trial_of
+from forager.lab.oracles import LAB_STRATEGIES
+from forager.lab.protocol import strategy_for, taught_for
+from forager.lab.spec import Spec
+from forager.paths import Ground, ShownPath, hop_layers
+from forager.paths.ground import Heard
+from forager.types import BEST, ScoredLinks, Url, Visit
+
+WEB, TOPIC = "procedural:hosts=12:links=20:seed=7", "Science"
+
+
+class Pupil:
+    """Remembers the ground it was taught on."""
+
+    combine = BEST
+    ground: Ground | None = None
+
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+        new = type(self)()
+        new.ground = ground
+        return new
+
+    def score(self, visit: Visit) -> ScoredLinks:
+        return ScoredLinks(np.zeros(len(visit.links), np.float32))
+
+
+@pytest.fixture(autouse=True)
+def _known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "LAB_STRATEGIES", {**LAB_STRATEGIES, "pupil": Pupil})
+
+
+def plan(goal: TopicGoal | PathGoal) -> Plan:
+    return Plan(WEB, goal, ("pupil",), runs=1, pages=10)
+
+
+def met(ground: Ground) -> set[Url]:
+    """All that a pupil can see of the ground: its pages, and those that links lead to."""
+    return {*ground.urls, *(ground.urls[target] for target in ground.graph.targets.tolist())}
+
+
+def test_half_of_the_topic_is_never_met() -> None:
+    lab, trial = laboratory(WEB), trial_of(plan(TopicGoal(TOPIC, halved=True)), None, 0)
+    pupil = taught_for(lab, trial, Spec("pupil"))
+    assert isinstance(pupil, Pupil)
+    assert pupil.ground is not None
+    tested = trial.relevant - trial.trained
+    assert abs(len(tested) - len(trial.relevant) / 2) <= 1
+    assert not met(pupil.ground) & tested
+    assert {pupil.ground.urls[i] for i in np.flatnonzero(pupil.ground.targets)} == trial.relevant & trial.trained
+    assert set(trial.seeds) <= trial.trained
+    others = set(lab.web.truth.labels) - trial.relevant
+    assert others <= met(pupil.ground)
+
+
+def test_a_far_crawl_starts_in_the_outermost_layer() -> None:
+    lab = laboratory(WEB)
+    near, far = (trial_of(plan(TopicGoal(TOPIC, halved=True, far=far)), None, 0) for far in (False, True))
+    assert set(near.seeds) <= near.relevant
+    assert far.teaching is not None
+    ground = far.teaching.ground(lab)
+    layer = hop_layers(ground.graph, ground.targets)
+    assert {int(layer[ground.number(seed)]) for seed in far.seeds} == {int(layer.max())}
+    assert near.trained == far.trained
+
+
+def test_what_is_taught_is_refused_where_nothing_is_left_to_test_on() -> None:
+    trial = trial_of(plan(TopicGoal(TOPIC)), None, 0)
+    with pytest.raises(ForagerError, match="--halved"):
+        strategy_for(laboratory(WEB), trial, Spec("pupil"))
+    with pytest.raises(ForagerError, match="--halved"):
+        trial_of(plan(TopicGoal(TOPIC, far=True)), None, 0)
