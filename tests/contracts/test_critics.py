@@ -16,7 +16,10 @@ from forager.page import parse
 from forager.types import Critic, Fetch, Judgement, Page, Persists, Url
 
 GIVEN = {"focus": ["science"], "seed": 3}
-PARAMS: dict[str, dict[str, object]] = {"predicate": {"keywords": ["cell", "atom"], "graded": True}}
+PARAMS: dict[str, dict[str, object]] = {
+    "predicate": {"keywords": ["cell", "atom"], "graded": True},
+    "lexical": {"above": "all"},
+}
 
 WORDS = {
     "science.biology": "the cell and the gene of a bird or a plant in nature",

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig
 from forager.crawl import Crawl
+from forager.critics import make_critic
 from forager.lab.graph import build_graph
 from forager.lab.oracles import Lookahead, Oracle
 from forager.page import parse
 from forager.similarity import Query
 from forager.strategies import STRATEGIES, make_strategy
 from forager.types import (
+    Critic,
     Evidence,
     Explains,
     Fetch,
@@ -66,11 +68,20 @@ def truth() -> dict[str, object]:
     return {"relevant": [u for u in urls if "bird" in u], "final": lambda url: url, "graph": graph}
 
 
+def levels() -> Critic:
+    """A critic that goes by the levels of a topic path, which the strategy of that name asks for."""
+    critic = make_critic("lexical", {"focus": ["nature.birds"]}, {})
+    texts = {"nature.birds": "bird nest and egg", "nature": "granite and slate"}
+    pages = [page for text in texts.values() if isinstance(page := parse(Fetch(url("/x"), text.encode())), Page)]
+    critic.fit(pages, list(texts))
+    return critic
+
+
 def registered(name: str, **params: object) -> Callable[[], Strategy]:
     query = Query.of(["bird"])
     given = {
         "seed": 3,
-        "critic": WordCritic(),
+        "critic": levels() if name == "lexical" else WordCritic(),
         "classes": WordCritic.classes,
         "focus": WordCritic.focus,
         "query": query,
@@ -87,6 +98,7 @@ MAKERS: dict[str, Callable[[], Strategy]] = {
     "apprentice often": registered("apprentice", batch=5),
     "apprentice, all parents": registered("apprentice", batch=5, combine="noisy-or", trust=1.0, topics=1),
     "apprentice by regression": registered("apprentice", batch=5, combine="best", learner="logistic", cocitation=True),
+    "lexical, learning": registered("lexical", proximity=1.0, reward=1.0, every=5),
     "oracle": lambda: make_strategy("oracle", truth(), {}, {"oracle": Oracle}),
     "lookahead": lambda: make_strategy("lookahead", truth(), {}, {"lookahead": Lookahead}),
     "stub shark": stubs.Shark,

@@ -142,12 +142,11 @@ def _goal(
 
 def _command(plan: Plan, folder: Path) -> str:
     """What gives the same figures again; the number of jobs changes only the time."""
-    goal = plan.goal
-    aim = (
-        ["--topic", goal.topic, *(["--halved"] if goal.halved else []), *(["--far"] if goal.far else [])]
-        if isinstance(goal, TopicGoal)
-        else ["--target", goal.target, "--leave-out", goal.leave_out]
-    )
+    goal, aim = plan.goal, list[str]()
+    if isinstance(goal, TopicGoal):
+        aim = ["--topic", goal.topic, *(["--halved"] if goal.halved else []), *(["--far"] if goal.far else [])]
+    elif isinstance(goal, PathGoal):
+        aim = ["--target", goal.target, "--leave-out", goal.leave_out]
     pages = [] if plan.pages is None else ["--pages", str(plan.pages)]
     said = ["--strategies", ",".join(plan.strategies), "--critic", plan.critic, "--runs", str(plan.runs)]
     rest = [*pages, "--seed", str(plan.seed), "--out", str(folder)]

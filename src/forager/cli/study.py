@@ -8,11 +8,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from forager.cli.matrix import MatrixProgress
 from forager.lab.plots import need_matplotlib
+from forager.lab.studies import lexical as of_lexical
 from forager.lab.studies.apprentice import APPRENTICE, KEPT, TOPICS, Plan, run_study
 from forager.lab.studies.apprentice_page import write_page
+from forager.lab.studies.lexical_page import write_page as write_lexical_page
 
 STOPPED = 130
+_OTHERS = ",".join(of_lexical.OTHERS)
 
 study = typer.Typer(no_args_is_help=True, help="Repeat the experiments of a paper, and write a page about them.")
 err = Console(stderr=True)
@@ -41,8 +45,7 @@ def apprentice(
 ) -> None:
     """The apprentice: figures 4 to 14 of its paper, and a table of loss reduction. Finished crawls are kept."""
     need_matplotlib()
-    names = tuple(name.strip() for name in topics.split(",") if name.strip())
-    plan = Plan(web, names, spec, critic, runs, min(side_runs, runs), seed=seed)
+    plan = Plan(web, _names(topics), spec, critic, runs, min(side_runs, runs), seed=seed)
     try:
         found = run_study(plan, keep, jobs=jobs, fresh=fresh, tell=_tell)
     except KeyboardInterrupt:
@@ -51,6 +54,39 @@ def apprentice(
     print(
         f"{found.made} parts made, {sum(found.codes.values()) - found.made} kept from earlier; {write_page(found, out)}"
     )
+
+
+@study.command()
+def lexical(
+    web: Annotated[str, typer.Option(help="folder of a recorded web with topics")] = "../shared/data/wikispeedia",
+    out: Annotated[
+        Path, typer.Option(help="folder of the pictures; the page is beside it, with the ending .md")
+    ] = Path("docs/lab/lexical"),
+    jobs: Annotated[int, typer.Option(help="processes")] = 2,
+    topics: Annotated[str, typer.Option(help="those tested, separated by commas")] = ",".join(of_lexical.TOPICS),
+    others: Annotated[str, typer.Option(help="those on which weights are searched, and options tried too")] = _OTHERS,
+    runs: Annotated[int, typer.Option(help="crawls a topic, each from a page of its own")] = 5,
+    pages: Annotated[int, typer.Option(help="of a crawl")] = 400,
+    seed: Annotated[int, typer.Option(help="of all chance")] = 0,
+    keep: Annotated[Path, typer.Option(help="folder of the finished crawls and parts")] = KEPT,
+    fresh: Annotated[bool, typer.Option("--fresh", help="make again what was made by other code")] = False,
+) -> None:
+    """The lexical method: chapter 5 of its thesis. Finished crawls are kept."""
+    need_matplotlib()
+    scheme = of_lexical.Scheme(web, _names(topics), _names(others), runs, pages, seed=seed)
+    with MatrixProgress(err) as progress:
+        try:
+            found = of_lexical.run_lexical_study(
+                scheme, keep, jobs=jobs, fresh=fresh, tell=progress.tell, note=progress.note
+            )
+        except KeyboardInterrupt:
+            progress.note(f"stopped; what is finished is kept in {keep}, and the same command goes on from there")
+            raise typer.Exit(STOPPED) from None
+    print(f"{found.done.crawled} cells crawled now; {write_lexical_page(found, out)}")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _tell(done: int, of: int, last: str) -> None:

@@ -7,6 +7,7 @@ from forager import registry
 from forager.critics.combine import And, Not, Or
 from forager.critics.cosine import Cosine
 from forager.critics.description import Description
+from forager.critics.lexical import Lexical
 from forager.critics.mixed import Mixed
 from forager.critics.mlp import Mlp
 from forager.critics.naive_bayes import NaiveBayes
@@ -22,6 +23,7 @@ CRITICS: dict[str, registry.Maker] = {
     "cosine": Cosine,
     "rocchio": Rocchio,
     "description": Description,
+    "lexical": Lexical,
     "predicate": Predicate,
 }
 GROUP = "forager.critics"  # of entry points
@@ -45,6 +47,7 @@ __all__ = [
     "Cosine",
     "Description",
     "Function",
+    "Lexical",
     "LinearSvm",
     "Mixed",
     "Mlp",

@@ -9,6 +9,8 @@ from functools import lru_cache, partial
 
 from forager.errors import ForagerError
 from forager.lab.laboratory import Laboratory, open_web
+from forager.lab.level_trials import PAGES, level_trial
+from forager.lab.level_trials import LevelGoal as LevelGoal
 from forager.lab.protocol import (
     Record,
     Trial,
@@ -54,7 +56,7 @@ class Plan:
     """What to compare, on what."""
 
     web: str
-    goal: TopicGoal | PathGoal
+    goal: TopicGoal | PathGoal | LevelGoal
     strategies: tuple[str, ...]
     critic: str = "naive-bayes"
     runs: int = 5
@@ -85,13 +87,16 @@ class Survey:
     """What there is to be found, before anything is crawled."""
 
     web: str
-    relevant: Mapping[str | None, int]  # pages to be found, by group; one entry under None in the topic protocol
+    relevant: Mapping[str | None, int]  # pages to be found, by group; one entry under None but in the path protocol
     sizes: Mapping[str | None, int]  # pages of each group
 
     def expected(self, plan: Plan, group: str | None) -> int:
         """The pages that a crawl of the plan will fetch at most."""
-        whole = 2 * self.relevant[group] if isinstance(plan.goal, TopicGoal) else self.sizes[group]
-        return whole if plan.pages is None else plan.pages
+        if plan.pages is not None:
+            return plan.pages
+        if isinstance(plan.goal, LevelGoal):
+            return PAGES
+        return self.sizes[group] if isinstance(plan.goal, PathGoal) else 2 * self.relevant[group]
 
 
 @dataclass(frozen=True)
@@ -127,14 +132,14 @@ def survey(plan: Plan) -> Survey:
 
 
 def _sizes(plan: Plan, lab: Laboratory) -> dict[str | None, int]:
-    if isinstance(plan.goal, TopicGoal):
+    if not isinstance(plan.goal, PathGoal):
         return {None: len(lab.web.truth.labels)}
     pages = Counter(lab.web.groups(plan.goal.leave_out).values())
     return {group: pages[group] for group in left_out(lab, plan.goal.leave_out)}
 
 
 def _relevant(plan: Plan, lab: Laboratory, group: str | None) -> int:
-    if isinstance(plan.goal, TopicGoal) or group is None:
+    if not isinstance(plan.goal, PathGoal) or group is None:
         return len(lab.web.truth.relevant(plan.goal.focus))
     return len(reachable_targets(lab, plan.goal.target, plan.goal.leave_out, group))
 
@@ -166,6 +171,10 @@ def _laboratory(web: str) -> Laboratory:
 @lru_cache(maxsize=4)
 def trial_of(plan: Plan, group: str | None, run: int) -> Trial:
     lab, goal, critic = laboratory(plan.web), plan.goal, Spec.parse(plan.critic)
+    if isinstance(goal, LevelGoal):
+        return level_trial(lab, goal, critic, run=run, seed=plan.seed, pages=plan.pages)
     if isinstance(goal, TopicGoal):
-        return topic_trial(lab, goal.topic, critic, run=run, seed=plan.seed, pages=plan.pages, halved=goal.halved)
+        return topic_trial(
+            lab, goal.topic, critic, run=run, seed=plan.seed, pages=plan.pages, halved=goal.halved, far=goal.far
+        )
     return path_trial(lab, goal.target, goal.leave_out, str(group), critic, run=run, seed=plan.seed, pages=plan.pages)

@@ -43,7 +43,7 @@ def preference(strategy: Strategy, ground: Ground, paths: Iterable[ShownPath]) -
     if not (len(taken) and len(rest)):
         return Preference(float("nan"), float("nan"), 0)
     less, most = np.searchsorted(rest, taken), np.searchsorted(rest, taken, side="right")
-    return Preference(float((less + most).mean() / 2 / len(rest)), float(np.mean(first or [0.0])), len(taken))
+    return Preference(float((less + most).mean() / 2 / len(rest)), float(np.mean(first)) if first else 0.0, len(taken))
 
 
 def _steps(strategy: Strategy, ground: Ground, path: ShownPath) -> Iterator[tuple[float, Floats]]:

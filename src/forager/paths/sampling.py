@@ -80,7 +80,7 @@ class _Ways:
             away &= depth >= 1
         arrivals = np.stack([sources, graph.targets], axis=1)[inside & met]
         before = LinkGraph.of(len(graph), graph.targets[~targets[sources]], sources[~targets[sources]])
-        return cls(before, depth, longest, arrivals, np.flatnonzero(away))
+        return cls(before, depth, longest, arrivals, np.flatnonzero(away).astype(np.int32))
 
     def to_goals(self, count: int, rng: np.random.Generator) -> list[Way]:
         if count and not len(self.arrivals):
@@ -108,9 +108,9 @@ class _Ways:
     def _before(self, way: Way) -> Ids:
         """The pages that a way may have come from; its last page is the one to go back from."""
         linking = self.before.targets[self.before.offsets[way[-1]] : self.before.offsets[way[-1] + 1]]
-        if self.depth is None:
-            return linking[~np.isin(linking, way)]
-        return linking[self.depth[linking] == self.depth[way[-1]] - 1]
+        fits = ~np.isin(linking, way) if self.depth is None else self.depth[linking] == self.depth[way[-1]] - 1
+        chosen: Ids = linking[fits]
+        return chosen
 
 
 def depths(graph: LinkGraph, starts: Mask, targets: Mask, deepest: int) -> Ids:
@@ -144,8 +144,8 @@ def _anchors(ground: Ground, ways: Sequence[Way]) -> Anchors:
     """The text of each link gone along: of several to the same page the first that says anything."""
     wanted: defaultdict[int, set[int]] = defaultdict(set)
     for way in ways:
-        for page, following in pairwise(way):
-            wanted[page].add(following)
+        for here, following in pairwise(way):
+            wanted[here].add(following)
     anchors: dict[tuple[int, int], str] = {}
     for number, page in zip(wanted, ground.pages(wanted), strict=True):
         if page is None:

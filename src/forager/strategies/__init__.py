@@ -8,11 +8,14 @@ from forager.strategies.apprentice import Apprentice
 from forager.strategies.backlink import Backlink
 from forager.strategies.best_first import BestFirst
 from forager.strategies.breadth_first import BreadthFirst
+from forager.strategies.context_graph import ContextGraph
 from forager.strategies.distiller import Distiller
 from forager.strategies.fish import FishSearch
 from forager.strategies.infospiders import InfoSpiders
 from forager.strategies.intelligent import Intelligent
+from forager.strategies.lexical import lexical
 from forager.strategies.pagerank import PageRank
+from forager.strategies.q_value import QValue
 from forager.strategies.random import Random
 from forager.strategies.shark import SharkSearch
 from forager.types import Strategy
@@ -29,6 +32,9 @@ STRATEGIES: Mapping[str, registry.Maker] = {
     "distiller": Distiller,
     "infospiders": InfoSpiders,
     "intelligent": Intelligent,
+    "context-graph": ContextGraph,
+    "q-value": QValue,
+    "lexical": lexical,
     "apprentice": Apprentice,
 }
 
@@ -56,13 +62,16 @@ __all__ = [
     "Backlink",
     "BestFirst",
     "BreadthFirst",
+    "ContextGraph",
     "Distiller",
     "FishSearch",
     "InfoSpiders",
     "Intelligent",
     "PageRank",
+    "QValue",
     "Random",
     "SharkSearch",
+    "lexical",
     "make_strategy",
     "strategy_names",
 ]

@@ -1,0 +1,138 @@
+"""The parts of the lexical study that are no crawls: each made once, by whatever process, and kept.
+
+SearchPart   weights of the levels, found on topics that are not tested
+FewPart      critics with few examples of a topic
+LevelPart    the levels that pages are given with the examples of a run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from xxhash import xxh3_128
+
+from forager.errors import ForagerError
+from forager.lab.cells import code_fingerprint, web_content
+from forager.lab.experiment import laboratory
+from forager.lab.laboratory import Laboratory
+from forager.lab.level_trials import LevelGoal, level_trial
+from forager.lab.metrics import Figure
+from forager.lab.spec import Spec
+from forager.lab.studies import lexical_offline, lexical_weights
+from forager.lab.studies.keeping import Kept
+from forager.lab.studies.lexical_offline import Table, few_examples, told_levels
+from forager.lab.studies.lexical_weights import Breeding, Found, Searched, search_weights
+from forager.lab.workers import Failed, work
+from forager.types import Parts, Url
+
+Tables: TypeAlias = Mapping[str, Mapping[str, Table]]  # by rule and sample
+Precisions: TypeAlias = Mapping[str, Sequence[Sequence[Figure]]]  # by critic: a row a number of examples
+
+
+@dataclass(frozen=True)
+class SearchPart:
+    goals: tuple[LevelGoal, ...]
+    runs: int
+    pages: int
+    breeding: Breeding
+    seed: int
+
+    def __str__(self) -> str:
+        return f"weights searched on {len(self.goals)} topics"
+
+    def make(self, lab: Laboratory) -> dict[str, Any]:
+        trials = [
+            level_trial(lab, goal, Spec("lexical"), run=run, seed=self.seed, pages=self.pages)
+            for goal in self.goals
+            for run in range(self.runs)
+        ]
+        return asdict(search_weights(lab, trials, self.pages, self.breeding, self.seed))
+
+    @staticmethod
+    def read(parts: Parts) -> Searched:
+        forms = {
+            name: Found(tuple(each["weights"]) if each["weights"] else None, each["fitness"])
+            for name, each in parts["forms"].items()
+        }
+        return Searched(forms, parts["history"], parts["tried"], parts["links"])
+
+
+@dataclass(frozen=True)
+class FewPart:
+    topic: str
+    sizes: tuple[int, ...]
+    draws: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.topic} · few examples"
+
+    def make(self, lab: Laboratory) -> dict[str, Any]:
+        return {"precisions": few_examples(lab, self.topic, self.sizes, draws=self.draws, seed=self.seed)}
+
+    @staticmethod
+    def read(parts: Parts) -> Precisions:
+        return dict(parts["precisions"])
+
+
+@dataclass(frozen=True)
+class LevelPart:
+    goal: LevelGoal
+    run: int
+    seed: int
+    crawled: tuple[Url, ...]  # pages of a crawl whose levels are told
+
+    def __str__(self) -> str:
+        return f"{self.goal.topic} · levels · run {self.run}"
+
+    def make(self, lab: Laboratory) -> dict[str, Any]:
+        tables = told_levels(lab, self.goal, run=self.run, seed=self.seed, crawled=self.crawled)
+        return {"tables": {rule: {name: t.tolist() for name, t in both.items()} for rule, both in tables.items()}}
+
+    @staticmethod
+    def read(parts: Parts) -> Tables:
+        return {
+            rule: {name: np.array(table, np.int64) for name, table in both.items()}
+            for rule, both in parts["tables"].items()
+        }
+
+
+Part: TypeAlias = SearchPart | FewPart | LevelPart
+
+
+@cache
+def code_behind() -> str:
+    """A fingerprint of the code that makes parts."""
+    digest = xxh3_128(code_fingerprint().encode())
+    for module in (lexical_offline, lexical_weights):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def make_parts(
+    web: str, kept: Kept, parts: Sequence[Part], jobs: int, note: Callable[[str], None] = lambda line: None
+) -> list[Parts]:
+    """What was kept of each part; those that are missing are made first, by so many processes."""
+    content = web_content(laboratory(web).web)
+    todo = [part for part in parts if kept.read(_key(content, part)) is None]
+    for part, failed in work(todo, partial(_make, web, kept, content), jobs, lambda part: (type(part).__name__,)):
+        if isinstance(failed, Failed):
+            raise ForagerError(f"{part} failed: {failed.why}")
+        note(f"{part}: done")
+    found = [kept.read(_key(content, part)) for part in parts]
+    return [each for each in found if each is not None]
+
+
+def _make(web: str, kept: Kept, content: str, part: Part) -> None:
+    lab = laboratory(web)
+    kept.write(_key(content, part), part.make(lab))
+    lab.cache.write()
+
+
+def _key(content: str, part: Part) -> dict[str, Any]:
+    return {"web": content, "part": type(part).__name__, **asdict(part)}

@@ -1,0 +1,154 @@
+"""The reinforcement spider: what can be gained by following this link? Rennie & McCallum (1999).
+
+The value of a link of the ground is what lies behind it, discounted by distance:
+
+    Q(u,v)     = sum over targets t of gamma^(links on the shortest way from v to t)
+
+Values are cut into a few bins of about equally many links (`forager.paths.values`). A link is described by words, each
+marked with the place it stands in: title and headings of u, anchor text, the words near the anchor, directories and
+file name in the URL of v. Naive Bayes learns Pr(bin | words) from all links whose two ends are in the ground; a link
+that leaves it has no known value and is passed over. While crawling, with mean(b) the mean value of the links in bin b,
+
+    score(u,v) = sum over bins b of Pr(b | words of (u,v)) mean(b)
+
+The value of a link does not depend on what was fetched before, so nothing travels with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forager.errors import ForagerError
+from forager.paths import Bins, Ground, ShownPath, bins, page_values
+from forager.paths.ground import Heard
+from forager.strategies.around import beside
+from forager.strategies.multinomial import Multinomial, Tally
+from forager.strategies.taught import Ways, check_made
+from forager.text import mix, term, terms, url_terms, words
+from forager.types import BEST, Floats, Links, Page, Parts, Ragged, ScoredLinks, Terms, Url, Visit
+
+FEATURES = 1  # version of what a link is described by
+HEAD, ANCHOR, NEAR, ADDRESS = range(4)  # places of words
+PLACES = ("title or heading", "anchor", "near", "URL")
+
+
+class QValue:
+    combine = BEST
+
+    def __init__(self, *, gamma: float = 0.5, values: int = 3, near: int = 10, deepest: int = 8) -> None:
+        """`values`: bins; `near`: words on either side of an anchor; `deepest`: links to the farthest target that
+        counts."""
+        if not 0 < gamma < 1 or not 2 <= values <= 255 or near < 0 or deepest < 0:
+            raise ForagerError(
+                "q-value: gamma must lie between 0 and 1, values from 2 to 255, near and deepest must be at least 0"
+            )
+        self.gamma, self.values, self.near, self.deepest = gamma, values, near, deepest
+        self._made = f"features of version {FEATURES}, {near} words near a link"
+        self._model: Multinomial | None = None
+        self._means: Floats = np.empty(0, np.float32)  # of the bins, rising
+
+    # ---- learning
+
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+        ways = Ways.of(ground, shown)
+        binned = self._binned(ways)
+        bin_of = np.full(len(ground), -1, np.int32)
+        bin_of[ways.graph.targets] = binned.members  # one for each page v: Q(u,v) is the same for all u
+        tally = Tally(len(binned.means))
+        for number, page in zip(ways.teachers.tolist(), ground.pages(ways.teachers.tolist()), strict=True):
+            if page is not None:
+                ends = ground.ends(page)
+                known = np.where((ends >= 0) & (ends != number), bin_of[ends], -1)
+                rows = np.flatnonzero(known >= 0)
+                own, head = self.described(page, page.links.take(rows.tolist()))
+                everywhere = Ragged(np.tile(head, len(rows)), np.arange(len(rows) + 1) * len(head))
+                tally.add(beside([own, everywhere]), known[rows])
+        new = copy(self)
+        new._model, new._means = tally.model(even=False), binned.means
+        return new
+
+    def _binned(self, ways: Ways) -> Bins:
+        value = page_values(ways.graph, ways.targets, self.gamma, self.deepest)[ways.graph.targets]
+        if not value.any():
+            raise ForagerError(
+                "q-value: no link of the web to learn on leads to a target: give targets that are linked"
+            )
+        return bins(value, self.values)
+
+    # ---- scoring
+
+    def score(self, visit: Visit) -> ScoredLinks:
+        if self._model is None:
+            return ScoredLinks(np.zeros(len(visit.links), np.float32))
+        own, head = self.described(visit.page, visit.links)
+        return ScoredLinks((self._model.posteriors(own, head) @ self._means).astype(np.float32))
+
+    def described(self, page: Page, links: Links) -> tuple[Ragged, Terms]:
+        """The words of each link, and those of title and headings, which all links of the page have."""
+        own = [Ragged(mix(rows.values, place), rows.offsets) for place, rows in self._texts(page, links)]
+        return beside(own), mix(_head(page), HEAD)
+
+    def _texts(self, page: Page, links: Links) -> list[tuple[int, Ragged]]:
+        """What is said of each link, by place."""
+        begin, end = page.terms.offsets[links.first_leaf], page.terms.offsets[links.last_leaf + 1]
+        before, behind = np.maximum(begin - self.near, 0), np.minimum(end + self.near, len(page.terms.values))
+        spans = ((ANCHOR, begin, end), (NEAR, before, begin), (NEAR, end, behind))
+        said = [(place, _slices(page.terms.values, start, stop)) for place, start, stop in spans]
+        return [*said, (ADDRESS, url_terms([_path(url) for url in links.targets]))]
+
+    def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
+        """The words that speak for the highest bin of values and, below 0, for the lowest."""
+        if self._model is None:
+            return []
+        page, links = visit.page, visit.links.take([link])
+        spelt = {
+            term(word): word for text in (page.title, *page.leaves, _path(links.targets[0])) for word in words(text)
+        }
+        told: dict[str, float] = {}
+        for place, said in (*((place, rows[0]) for place, rows in self._texts(page, links)), (HEAD, _head(page))):
+            logs = self._model.weights(mix(said, place))
+            for hashed, weight in zip(said.tolist(), (logs[:, -1] - logs[:, 0]).tolist(), strict=True):
+                name = f"{spelt.get(hashed, '…')} ({PLACES[place]})"
+                told[name] = told.get(name, 0.0) + weight
+        return sorted(told.items(), key=lambda item: -abs(item[1]))
+
+    # ---- keeping
+
+    def parts(self) -> Parts:
+        if self._model is None:
+            return {"made": self._made, "taught": False}
+        return {"made": self._made, "taught": True, "means": self._means, **self._model.parts()}
+
+    def from_parts(self, parts: Parts) -> Self:
+        check_made("q-value", parts, self._made)
+        new = copy(self)
+        if np.asarray(parts["taught"]):
+            new._model, new._means = Multinomial.from_parts(parts), np.asarray(parts["means"], np.float32)
+        return new
+
+    def merge(self, parts: Sequence[Parts]) -> Parts:
+        """All have been taught the same."""
+        return parts[0]
+
+
+def _slices(values: Terms, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Ragged:
+    """values[starts[i]:stops[i]], a row each."""
+    lengths = stops - starts
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    return Ragged(values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)], offsets)
+
+
+def _head(page: Page) -> Terms:
+    """The words of title and headings."""
+    headings = (page.terms.span(heading.first_leaf, heading.last_leaf) for heading in page.headings)
+    return np.concatenate([terms([page.title])[0], *headings])
+
+
+def _path(url: Url) -> str:
+    """Directories and file name, where `url_terms` expects them: behind a scheme."""
+    return f"://{url.partition('://')[2].partition('/')[2]}"
