@@ -11,6 +11,7 @@ from forager.strategies.breadth_first import BreadthFirst
 from forager.strategies.context_graph import ContextGraph
 from forager.strategies.distiller import Distiller
 from forager.strategies.fish import FishSearch
+from forager.strategies.hmm import Hmm
 from forager.strategies.infospiders import InfoSpiders
 from forager.strategies.intelligent import Intelligent
 from forager.strategies.lexical import lexical
@@ -34,6 +35,7 @@ STRATEGIES: Mapping[str, registry.Maker] = {
     "intelligent": Intelligent,
     "context-graph": ContextGraph,
     "q-value": QValue,
+    "hmm": Hmm,
     "lexical": lexical,
     "apprentice": Apprentice,
 }
@@ -65,6 +67,7 @@ __all__ = [
     "ContextGraph",
     "Distiller",
     "FishSearch",
+    "Hmm",
     "InfoSpiders",
     "Intelligent",
     "PageRank",
