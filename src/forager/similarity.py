@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.text import count, terms, words
-from forager.types import Floats, Mask, Page, Ragged, Terms
+from forager.types import Floats, Mask, Page, Parts, Ragged, Terms
 
 STRONGEST = 20  # terms of the examples that go into a query
 SHORTEST = 2  # letters of a word that may be one of them
@@ -83,9 +83,18 @@ class Targets:
 
     def __init__(self, bags: Ragged, idf: Idf) -> None:
         weighed = Weighed.of(bags, idf)
-        self.idf = idf
+        self.idf, self.bags = idf, bags
         self._terms, at = np.unique(weighed.terms, return_inverse=True)
         self._weights = csr_matrix((weighed.weights, (at, weighed.rows)), (len(self._terms), len(bags)))
+
+    def parts(self) -> Parts:
+        idf = {"idf_terms": self.idf.terms, "idf_weights": self.idf.weights, "idf_unseen": self.idf.unseen}
+        return {"values": self.bags.values, "offsets": self.bags.offsets, **idf}
+
+    @classmethod
+    def from_parts(cls, parts: Parts) -> Self:
+        idf = Idf(np.asarray(parts["idf_terms"]), np.asarray(parts["idf_weights"]), float(parts["idf_unseen"]))
+        return cls(Ragged(np.asarray(parts["values"]), np.asarray(parts["offsets"])), idf)
 
     def __len__(self) -> int:
         return int(self._weights.shape[1])

@@ -62,22 +62,37 @@ class Memm:
         return both
 
     def forward(
-        self, previous: Carried | None, own: Sparse, common: Sparse | None = None, *, best: bool = False
+        self,
+        previous: Carried | None,
+        own: Sparse,
+        common: Sparse | None = None,
+        *,
+        known: Carried | None = None,
+        best: bool = False,
     ) -> Reals:
         """The rows of n pages, (n, k), from those before them: log-alpha, or with `best` delta.
 
         `previous` is (n, k), or (1, k) if it is the same for all, or None if they are first pages. Observations are
-        `own` (n, m), plus `common` (1, m) which all n share: a page with n links has much in common with itself.
+        `own` (n, m), plus `common` (1, m) which all n share: a page with n links has much in common with itself; plus
+        what gave the potentials `known` (n, k * k), or (1, k * k), before: see `potentials`.
         """
         weights = self.first if previous is None else self.after
         u = observed(own, self.features) @ weights[:-1] + weights[-1]
         if common is not None:
             u += observed(common, self.features) @ weights[:-1]
+        if known is not None and previous is not None:
+            u += np.asarray(known, np.float64)
         if previous is None:
             return rescaled(u, best=best)
         before, u = carried(previous, self.states), u.reshape(-1, self.states, self.states)
         each = before[:, :, None] + (u - log_sum(u)[:, :, None])
         return rescaled(each.max(axis=1) if best else log_sum(each, axis=1), best=best)
+
+    def potentials(self, seen: Sparse) -> Reals:
+        """What observations (n, m) of pages that are not first add to u, (n, k * k): it can travel with a link, where
+        the observations of it would be long."""
+        added: Reals = observed(seen, self.features) @ self.after[:-1]
+        return added
 
     def parts(self) -> Parts:
         return {"first": self.first, "pairs": self.pairs, "between": self.between, "feature_version": self.version}

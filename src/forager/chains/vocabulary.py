@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.chains.rows import Sparse
-from forager.types import Ragged, Terms
+from forager.types import Ids, Ragged, Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,12 +18,16 @@ class Vocabulary:
     terms: Terms  # ascending: column i of a matrix is terms[i]
 
     @classmethod
-    def of(cls, seen: Ragged, *, least: int = 1, most: int | None = None) -> Self:
-        """The features of at least `least` rows; of too many those in most rows, the smaller hash in a tie."""
-        rows = np.repeat(np.arange(len(seen), dtype=np.uint64), seen.lengths)
-        once = np.unique(rows << np.uint64(32) | seen.values).astype(np.uint32)
-        terms, counts = np.unique(once, return_counts=True)
-        terms, counts = terms[counts >= least], counts[counts >= least]
+    def of(
+        cls, seen: Ragged, *, least: int = 1, most: int | None = None, groups: Ids | None = None, spread: int = 1
+    ) -> Self:
+        """The features of at least `least` rows, and of rows of at least `spread` groups, if each row is of one; of too
+        many those in most rows, the smaller hash in a tie."""
+        terms, counts = np.unique(_once(seen, np.arange(len(seen))), return_counts=True)
+        kept = counts >= least
+        if groups is not None:
+            kept &= np.unique(_once(seen, groups), return_counts=True)[1] >= spread
+        terms, counts = terms[kept], counts[kept]
         if most is not None and len(terms) > most:
             terms = np.sort(terms[np.argsort(-counts, kind="stable")[:most]])
         return cls(terms)
@@ -41,3 +46,9 @@ class Vocabulary:
         columns = (keys % len(self.terms)).astype(np.int32)
         offsets = np.searchsorted(keys // len(self.terms), np.arange(len(seen) + 1))
         return csr_matrix((np.ones(len(keys)), columns, offsets), shape=(len(seen), len(self.terms)))
+
+
+def _once(seen: Ragged, groups: NDArray[np.integer[Any]]) -> Terms:
+    """Each feature as many times as there are groups of rows that have it."""
+    keys = np.repeat(groups.astype(np.uint64), seen.lengths) << np.uint64(32) | seen.values
+    return np.unique(keys).astype(np.uint32)

@@ -15,6 +15,7 @@ from forager.strategies.hmm import Hmm
 from forager.strategies.infospiders import InfoSpiders
 from forager.strategies.intelligent import Intelligent
 from forager.strategies.lexical import lexical
+from forager.strategies.memm import MemmCrawler
 from forager.strategies.pagerank import PageRank
 from forager.strategies.q_value import QValue
 from forager.strategies.random import Random
@@ -36,6 +37,7 @@ STRATEGIES: Mapping[str, registry.Maker] = {
     "context-graph": ContextGraph,
     "q-value": QValue,
     "hmm": Hmm,
+    "memm": MemmCrawler,
     "lexical": lexical,
     "apprentice": Apprentice,
 }
@@ -70,6 +72,7 @@ __all__ = [
     "Hmm",
     "InfoSpiders",
     "Intelligent",
+    "MemmCrawler",
     "PageRank",
     "QValue",
     "Random",

@@ -1,0 +1,231 @@
+"""The MEMM as a crawler: what it sees, what travels with a link, and that both are the chain model's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from forager import models
+from forager.chains import memm
+from forager.chains.rows import shares
+from forager.errors import ForagerError
+from forager.paths import Ground, Outcome, ShownPath, Step, visit_with
+from forager.similarity import Idf, Query
+from forager.strategies.memm import MemmCrawler
+from forager.strategies.memm_observations import (
+    ANCHOR_IN,
+    ANCHOR_OUT,
+    DESCRIPTION,
+    LED,
+    LINKED,
+    TEXT,
+    WORD,
+    Observer,
+    Sets,
+)
+from forager.text import mix, term
+from forager.types import Page, Terms, Url
+from tests.visits import page_of
+
+NAMES = ("a", "b", "c", "d", "e", "f")
+COURSES, PEOPLE = 4, 6
+TEACHING = "Every course"
+
+
+def markup(title: str, text: str, links: dict[str, str]) -> str:
+    items = "".join(f'<li><a href="{target}">{anchor}</a> one two three four</li>' for target, anchor in links.items())
+    return f"<title>{title}</title><h1>{title}</h1><p>{text}</p><ul>{items}</ul>"
+
+
+def school(name: str) -> dict[Url, str]:
+    root = f"http://www.{name}.edu"
+    courses = {f"/courses/cs{i}": f"CS {i} lectures" for i in range(COURSES)}
+    people = {f"/people/{i}": f"Doctor {i}" for i in range(PEOPLE)}
+    pages = {
+        "/": markup(f"{name} university", "welcome", {"/people": "People", "/teaching": TEACHING}),
+        "/teaching": markup("Teaching", "courses of this year", courses),
+        "/people": markup("People", "staff of the department", people),
+    }
+    pages |= {
+        f"/courses/cs{i}": markup(f"CS {i} course", "homework exam syllabus", {"/": "Home"}) for i in range(COURSES)
+    }
+    pages |= {f"/people/{i}": markup(f"Doctor {i}", "research papers", {"/": "Home"}) for i in range(PEOPLE)}
+    return {Url(root + path): text for path, text in pages.items()}
+
+
+PAGES = {url: page_of(url, text) for name in NAMES for url, text in school(name).items()}
+
+
+def read(urls: Sequence[Url]) -> Iterator[Page | None]:
+    return (PAGES.get(url) for url in urls)
+
+
+def ground(*names: str) -> Ground:
+    chosen = {url: page for url, page in PAGES.items() if url.split(".")[1] in names}
+    pages = ((url, page.links.targets) for url, page in chosen.items())
+    return Ground.of(pages, {url for url in chosen if "/courses/" in url}, read)
+
+
+def crawler(**options: object) -> MemmCrawler:
+    return MemmCrawler(query=Query.of(["course"]), **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def taught() -> MemmCrawler:
+    return crawler().taught(ground(*NAMES[:-1]))
+
+
+def scores(strategy: MemmCrawler, path: str) -> dict[str, float]:
+    page = PAGES[Url(f"http://www.f.edu{path}")]
+    scored = strategy.score(visit_with(page, np.empty((0, 0), np.float32)))
+    return dict(zip(page.links.anchors, scored.scores.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("inference", ["discounted", "marginal", "viterbi"])
+def test_the_way_learnt_on_some_sites_is_known_on_another(inference: str) -> None:
+    strategy = crawler(inference=inference).taught(ground(*NAMES[:-1]))
+    home = scores(strategy, "/")
+    assert home[TEACHING] > home["People"]
+    assert min(scores(strategy, "/teaching").values()) > max(home.values())
+
+
+def test_walks_down_the_layers_teach_how_near_a_page_is() -> None:
+    """All walks begin far away, and never see a link that leads nowhere: what they teach is how a path goes on."""
+    strategy = crawler(drawn="walks", states=5, count=300).taught(ground(*NAMES[:-1]))
+    assert strategy._known is not None
+    state, hops = np.empty((0, 0), np.float32), []
+    for path, anchor in (("/people/1", "Home"), ("/", TEACHING), ("/teaching", "CS 1 lectures")):
+        page = PAGES[Url(f"http://www.f.edu{path}")]
+        here, _, travels = strategy._forward(strategy._known, visit_with(page, state))
+        row = page.links.anchors.index(anchor)
+        state = travels[row : row + 1]
+        hops.append(float(shares(here)[row] @ np.arange(5)))
+    assert hops[0] > hops[1] > hops[2]
+
+
+@pytest.mark.parametrize("features", ["all", "text", "words"])
+def test_each_set_of_features_can_be_taught(features: str) -> None:
+    strategy = crawler(features=features).taught(ground(*NAMES[:-1]))
+    home = scores(strategy, "/")
+    same = home[TEACHING] == home["People"]
+    assert same == (features == "words"), "words of the page alone cannot tell its links apart"
+
+
+def test_few_shown_paths_teach_too() -> None:
+    ways = {Outcome.GOAL: ("/", "/teaching", "/courses/cs1"), Outcome.FAIL: ("/", "/people", "/people/1")}
+    shown = [
+        ShownPath(f"{name} {end}", tuple(Step(Url(f"http://www.{name}.edu{path}")) for path in way), end)
+        for name in NAMES[:3]
+        for end, way in ways.items()
+    ]
+    home = scores(crawler().taught(ground(*NAMES[:3]), shown), "/")
+    assert home[TEACHING] > home["People"]
+
+
+def test_what_travels_is_the_chain_of_the_model(taught: MemmCrawler) -> None:
+    """Two pages, with the rows made here from their features, position by position."""
+    known = taught._known
+    assert known is not None
+    home, listed = PAGES[Url("http://www.f.edu/")], PAGES[Url("http://www.f.edu/teaching")]
+    first = taught.score(visit_with(home, np.empty((0, 0), np.float32)))
+    assert first.state is not None
+    row = home.links.anchors.index(TEACHING)
+    second = taught.score(visit_with(listed, first.state[row : row + 1]))
+
+    def features(*parts: Terms) -> object:
+        from forager.types import Ragged
+
+        return known.vocabulary.rows(Ragged.of([np.concatenate(parts)]))
+
+    see, k = known.observer, taught.states
+    leaving, (arriving, common) = see.leaving(home, home.links), see.arriving(home, home.links)
+    alpha = known.model.forward(None, features(see.page(home), leaving[row]))
+    for link in range(len(listed.links)):
+        out, (into, shared) = see.leaving(listed, listed.links), see.arriving(listed, listed.links)
+        here = known.model.forward(alpha, features(see.page(listed), arriving[row], common, out[link]))
+        ahead = known.model.forward(here, features(into[link], shared))
+        value = shares(ahead)[0, : k - 1] @ taught.gamma ** np.arange(k - 1)
+        assert second.scores[link] == pytest.approx(value, rel=1e-4)
+
+
+def test_a_marginal_score_is_minus_the_expected_hops(taught: MemmCrawler) -> None:
+    rows = np.log(np.array([[0.7, 0.2, 0.1, 1e-300]]))
+    assert taught._priority(rows)[0] == pytest.approx(0.7 + 0.3 * 0.2 + 0.09 * 0.1)
+    assert crawler(inference="marginal")._priority(rows)[0] == pytest.approx(-0.4)
+    assert crawler(inference="viterbi")._priority(rows)[0] == pytest.approx(memm.viterbi_priority(rows)[0])
+
+
+def test_a_long_path_neither_overflows_nor_vanishes(taught: MemmCrawler) -> None:
+    state = np.empty((0, 0), np.float32)
+    home = PAGES[Url("http://www.f.edu/")]
+    for _ in range(100):
+        scored = taught.score(visit_with(home, state))
+        assert scored.state is not None
+        assert np.isfinite(scored.state).all()
+        state = scored.state[:1]
+
+
+def test_it_is_kept_whole(taught: MemmCrawler, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    models.save(tmp_path / "m", taught.parts(), kind="memm", version=1)
+    again = crawler().from_parts(models.load(tmp_path / "m", kind="memm", version=1))
+    assert scores(again, "/") == scores(taught, "/")
+    with pytest.raises(ForagerError, match="set it alike, or teach it again"):
+        crawler(states=5).from_parts(taught.parts())
+    with pytest.raises(ForagerError, match="teach it again"):
+        crawler(features="all").from_parts(taught.parts())
+
+
+def test_wrong_options_and_grounds_are_told() -> None:
+    with pytest.raises(ForagerError, match="states must be at least 2"):
+        crawler(states=1)
+    unlinked = Ground.of([(Url("http://x.edu/"), ()), (Url("http://y.edu/"), ())], {Url("http://x.edu/")}, read)
+    with pytest.raises(ForagerError, match="give targets that are linked"):
+        crawler().taught(unlinked)
+
+
+# ---- observations ---------------------------------------------------------------------------------------------------
+
+
+def observer(sets: Sets) -> Observer:
+    target = page_of("http://a.test/t", "<title>Course syllabus</title><p>homework exam</p>")
+    return Observer.of(sets, ["teaching"], [target], Idf.of([]), 10, 0)
+
+
+def one(word: str, place: int) -> int:
+    return int(mix(np.array([term(word)], np.uint32), place)[0])
+
+
+def test_the_papers_observations_by_hand() -> None:
+    """Keywords are teaching, course and syllabus; "exam" is only in the text of the target."""
+    see = observer(Sets.PAPER)
+    page = page_of(
+        "http://b.test/", '<p>exam teaching</p> one two three four five <a href="/syllabus">the course</a> six'
+    )
+    seen = set(see.page(page).tolist())
+    assert one("teaching", WORD) in seen
+    assert one("exam", WORD) not in seen
+    flag = [int(mix(np.zeros(1, np.uint32), place)[0]) for place in (LINKED, LED, TEXT, DESCRIPTION)]
+    assert flag[0] in seen  # a link has a keyword in its URL
+    assert flag[2] in seen  # "exam" and "course" are in the target: the cosine reaches a tenth
+    assert flag[3] not in seen  # nothing is said of the page
+    arriving, common = see.arriving(page, page.links)
+    assert set(arriving[0].tolist()) == {flag[1], one("course", ANCHOR_IN)}
+    assert not len(common)
+    assert see.leaving(page, page.links)[0].tolist() == [one("course", ANCHOR_OUT)]
+
+
+def test_ours_takes_numbers_alike() -> None:
+    see = observer(Sets.OURS)
+    pages = [page_of("http://b.test/", f'<a href="/cs{number}.html">CS {number}</a>') for number in (101, 2)]
+    alike = [set(see.leaving(page, page.links)[0].tolist()) for page in pages]
+    assert alike[0] == alike[1]
+
+
+def test_words_alone_see_nothing_of_links() -> None:
+    see = observer(Sets.WORDS)
+    page = page_of("http://b.test/", '<p>teaching</p><a href="/syllabus">course</a>')
+    assert see.page(page).tolist() == sorted([one("teaching", WORD), one("course", WORD)])
+    assert not len(see.leaving(page, page.links).values)
+    assert not len(see.arriving(page, page.links)[0].values)
