@@ -140,10 +140,10 @@ def test_what_travels_is_the_chain_of_the_model(taught: MemmCrawler) -> None:
         return known.vocabulary.rows(Ragged.of([np.concatenate(parts)]))
 
     see, k = known.observer, taught.states
-    leaving, (arriving, common) = see.leaving(home, home.links), see.arriving(home, home.links)
+    leaving, arriving, common = see.links(home, home.links)
     alpha = known.model.forward(None, features(see.page(home), leaving[row]))
     for link in range(len(listed.links)):
-        out, (into, shared) = see.leaving(listed, listed.links), see.arriving(listed, listed.links)
+        out, into, shared = see.links(listed, listed.links)
         here = known.model.forward(alpha, features(see.page(listed), arriving[row], common, out[link]))
         ahead = known.model.forward(here, features(into[link], shared))
         value = shares(ahead)[0, : k - 1] @ taught.gamma ** np.arange(k - 1)
@@ -210,16 +210,16 @@ def test_the_papers_observations_by_hand() -> None:
     assert flag[0] in seen  # a link has a keyword in its URL
     assert flag[2] in seen  # "exam" and "course" are in the target: the cosine reaches a tenth
     assert flag[3] not in seen  # nothing is said of the page
-    arriving, common = see.arriving(page, page.links)
+    leaving, arriving, common = see.links(page, page.links)
     assert set(arriving[0].tolist()) == {flag[1], one("course", ANCHOR_IN)}
     assert not len(common)
-    assert see.leaving(page, page.links)[0].tolist() == [one("course", ANCHOR_OUT)]
+    assert leaving[0].tolist() == [one("course", ANCHOR_OUT)]
 
 
 def test_ours_takes_numbers_alike() -> None:
     see = observer(Sets.OURS)
     pages = [page_of("http://b.test/", f'<a href="/cs{number}.html">CS {number}</a>') for number in (101, 2)]
-    alike = [set(see.leaving(page, page.links)[0].tolist()) for page in pages]
+    alike = [set(see.links(page, page.links)[0][0].tolist()) for page in pages]
     assert alike[0] == alike[1]
 
 
@@ -227,5 +227,5 @@ def test_words_alone_see_nothing_of_links() -> None:
     see = observer(Sets.WORDS)
     page = page_of("http://b.test/", '<p>teaching</p><a href="/syllabus">course</a>')
     assert see.page(page).tolist() == sorted([one("teaching", WORD), one("course", WORD)])
-    assert not len(see.leaving(page, page.links).values)
-    assert not len(see.arriving(page, page.links)[0].values)
+    leaving, arriving, common = see.links(page, page.links)
+    assert [len(leaving.values), len(arriving.values), len(common)] == [0, 0, 0]

@@ -1,27 +1,30 @@
 """Labelled paths drawn from a ground, where nobody has shown any.
 
-    a goal path   ends with a link (u,t) to a target t, drawn evenly among those that can be reached; u and the pages
-                  before it are no targets, so that t is the first it meets
-    a fail path   ends with a page drawn evenly among those that can be reached, are no targets and link to none
+    a goal path   ends with a link (u,t) to a target t, drawn evenly among all of them
+    a fail path   ends with a page drawn evenly among those that are neither targets nor milestones, and link to no
+                  target but one of the path itself
 
-Starts are the pages with one of some labels; a path comes from one of them to its end by a shortest way that passes no
-target. Without such labels a path may start anywhere: it goes back from its end to one of the pages that link to it,
-again and again, until it has the length drawn for it, or has met all pages that there are. Either way each page before
-is drawn evenly among those that will do.
+*From starts*, the pages with one of some labels: a path comes to its end by a shortest way that passes no target.
+*From anywhere*, without such labels: a path goes back from its end to one of the pages that link there, again and
+again, until it has so many pages as it may have, or comes from nowhere, or begins on a target: whoever has found one
+goes on from there. A page that only t itself leads to, such as an exercise of a course, is on no way to t. In both each
+page before is drawn evenly among those that will do, and no page is met twice; a target that is met ends the path.
 
 No end is drawn again before all others were, so as many paths as wanted can be had. Milestones are the labels of the
-ground; the last page has its outcome instead.
+ground. With `lists`, a page without one is a milestone, too, if at least so many of its links, and three in ten, lead
+to pages of the same label: a "student list", or a "goal list" where these are targets.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forager.errors import ForagerError
 from forager.paths.graph import LinkGraph
@@ -30,9 +33,12 @@ from forager.paths.shown import Outcome, ShownPath, Step
 from forager.types import Ids, Mask
 
 GOALS, FAILS, LONGEST = 78, 44, 8
+SHARE = 0.3  # of the links of a list
 
 Way: TypeAlias = list[int]  # numbers of pages
+Labels: TypeAlias = Sequence[str | None]
 Anchors: TypeAlias = Mapping[tuple[int, int], str]  # of the link from one page to another
+Places: TypeAlias = NDArray[np.integer[Any]]
 
 
 def sample_paths(
@@ -42,75 +48,42 @@ def sample_paths(
     fails: int = FAILS,
     longest: int = LONGEST,
     starts: Collection[str] = (),
+    lists: int = 0,
     seed: int = 0,
 ) -> tuple[ShownPath, ...]:
-    """So many paths of each outcome, of 2 to `longest` pages, from pages with one of the labels `starts`."""
-    if longest < 2 or min(goals, fails) < 0:
-        raise ForagerError(f"{goals} goal and {fails} fail paths of 2 to {longest} pages: no such paths can be drawn")
-    ways = _Ways.of(ground, starts, longest)
+    """So many paths of each outcome, of 2 to `longest` pages, from pages with one of the labels `starts` if given."""
+    if longest < 2 or min(goals, fails, lists) < 0:
+        raise ForagerError(f"{goals} goal and {fails} fail paths of 2 to {longest} pages: there are no such paths")
     rng = np.random.default_rng(seed)
-    drawn = [*ways.to_goals(goals, rng), *ways.to_fails(fails, rng)]
+    labels = milestones(ground, lists)
+    before = LinkGraph.of(len(ground), ground.graph.targets, ground.graph.sources)
+    depth = depths(ground.graph, _starts(ground, starts), ground.targets, longest - 1) if starts else None
+    ways = _Ways(ground, before, depth, longest, rng)
+    drawn = [*ways.to_goals(goals), *ways.to_fails(fails, labels)]
     anchors = _anchors(ground, drawn)
     outcomes = [Outcome.GOAL] * goals + [Outcome.FAIL] * fails
     ended = zip(drawn, outcomes, strict=True)
-    return tuple(_shown(ground, number, way, outcome, anchors) for number, (way, outcome) in enumerate(ended, 1))
+    return tuple(_shown(ground, labels, at, way, outcome, anchors) for at, (way, outcome) in enumerate(ended, 1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ways:
-    """Ways back from the end of a path."""
+# ---- milestones and depths ------------------------------------------------------------------------------------------
 
-    before: LinkGraph  # for each page those that link to it and are no targets
-    depth: Ids | None  # links from a start, -1 where there is no way; None: paths start anywhere
-    longest: int
-    arrivals: Ids  # (n, 2) u and t
-    dead_ends: Ids
 
-    @classmethod
-    def of(cls, ground: Ground, starts: Collection[str], longest: int) -> _Ways:
-        graph, targets, sources = ground.graph, ground.targets, ground.graph.sources
-        depth = depths(graph, _starts(ground, starts), targets, longest - 1) if starts else None
-        inside, met = ~targets[sources], targets[graph.targets]
-        away = ~targets
-        away[sources[met]] = False
-        if depth is None:
-            away &= np.isin(np.arange(len(ground)), graph.targets[inside])
-        else:
-            inside &= (depth[sources] >= 0) & (depth[sources] <= longest - 2)
-            away &= depth >= 1
-        arrivals = np.stack([sources, graph.targets], axis=1)[inside & met]
-        before = LinkGraph.of(len(graph), graph.targets[~targets[sources]], sources[~targets[sources]])
-        return cls(before, depth, longest, arrivals, np.flatnonzero(away).astype(np.int32))
-
-    def to_goals(self, count: int, rng: np.random.Generator) -> list[Way]:
-        if count and not len(self.arrivals):
-            raise ForagerError(
-                "no target can be reached from the first pages: name other labels, or let paths be longer"
-            )
-        return [[*self._way(u, 1, rng), t] for u, t in _drawn(self.arrivals, count, rng).tolist()]
-
-    def to_fails(self, count: int, rng: np.random.Generator) -> list[Way]:
-        if count and not len(self.dead_ends):
-            raise ForagerError("every page that can be reached links to a target: draw goal paths alone (fails = 0)")
-        return [self._way(page, 0, rng) for page in _drawn(self.dead_ends, count, rng).tolist()]
-
-    def _way(self, page: int, following: int, rng: np.random.Generator) -> Way:
-        """From a first page to this one, with so many `following` it."""
-        length = int(rng.integers(2, self.longest + 1)) - following
-        way = [page]
-        while len(way) < length if self.depth is None else self.depth[way[-1]] > 0:
-            before = self._before(way)
-            if not len(before):
-                break
-            way.append(int(rng.choice(before)))
-        return way[::-1]
-
-    def _before(self, way: Way) -> Ids:
-        """The pages that a way may have come from; its last page is the one to go back from."""
-        linking = self.before.targets[self.before.offsets[way[-1]] : self.before.offsets[way[-1] + 1]]
-        fits = ~np.isin(linking, way) if self.depth is None else self.depth[linking] == self.depth[way[-1]] - 1
-        chosen: Ids = linking[fits]
-        return chosen
+def milestones(ground: Ground, lists: int = 0) -> Labels:
+    """The label of each page; targets have none."""
+    labels = [None if target else label for label, target in zip(ground.labels, ground.targets.tolist(), strict=True)]
+    if not lists:
+        return labels
+    kinds = ["goal" if target else label for label, target in zip(labels, ground.targets.tolist(), strict=True)]
+    targets, bounds = ground.graph.targets.tolist(), ground.graph.offsets.tolist()
+    found = []
+    for label, kind, (start, end) in zip(labels, kinds, pairwise(bounds), strict=True):
+        linked = Counter(kinds[page] for page in targets[start:end])
+        del linked[None]
+        most = linked.most_common(1) if kind is None else []
+        is_list = most and most[0][1] >= max(lists, SHARE * (end - start))
+        found.append(f"{most[0][0]} list" if is_list else label)
+    return found
 
 
 def depths(graph: LinkGraph, starts: Mask, targets: Mask, deepest: int) -> Ids:
@@ -131,10 +104,78 @@ def _starts(ground: Ground, labels: Collection[str]) -> Mask:
     return starts
 
 
-def _drawn(pool: Ids, count: int, rng: np.random.Generator) -> Ids:
-    """So many rows of the pool, none again before all others."""
-    rounds = -(-count // len(pool)) if len(pool) else 0
-    return np.concatenate([pool[:0], *(rng.permutation(pool) for _ in range(rounds))])[:count]
+# ---- ways -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ways:
+    """Ways back from the end of a path."""
+
+    ground: Ground
+    before: LinkGraph  # for each page those that link to it
+    depth: Ids | None  # links from a start, -1 where there is no way; None: paths begin anywhere
+    longest: int
+    rng: np.random.Generator
+
+    def to_goals(self, count: int) -> list[Way]:
+        links = np.flatnonzero(self.ground.targets[self.ground.graph.targets])
+        ends = np.stack([self.ground.graph.targets[links], self.ground.graph.sources[links]], axis=1)
+        return self._drawn(ends, count, self._way, "no target can be reached: name other first pages, or longer paths")
+
+    def to_fails(self, count: int, labels: Labels) -> list[Way]:
+        plain = np.fromiter((label is None for label in labels), bool, len(labels))
+        ends = np.flatnonzero(plain & ~self.ground.targets & (np.diff(self.before.offsets) > 0))
+        return self._drawn(
+            ends[:, None], count, self._away, "every page is a milestone or near a target: draw no fails"
+        )
+
+    def _drawn(self, ends: Places, count: int, way_to: Callable[[Way], Way | None], cure: str) -> list[Way]:
+        """So many ways, none to the same end again before all others were drawn."""
+        ways: list[Way] = []
+        while len(ways) < count:
+            drawn = self.rng.permutation(ends).tolist()
+            found = [way for way in map(way_to, drawn) if way is not None]
+            if not found:
+                raise ForagerError(cure)
+            ways.extend(found[: count - len(ways)])
+        return ways
+
+    def _away(self, end: Way) -> Way | None:
+        """A way to a page that links to no target but those of the way."""
+        links = _row(self.ground.graph, end[0])
+        near = links[self.ground.targets[links]]
+        way = self._way(end)
+        return way if way is not None and np.isin(near, way).all() else None
+
+    def _way(self, end: Way) -> Way | None:
+        """The way to the pages of an end, which is given from its last page on; None if there is none."""
+        way = end
+        while before := self._before(way):
+            way = [*way, int(self.rng.choice(before))]
+        arrived = len(way) > 1 and (len(way) > len(end) or self._begins(way[-1]))
+        return way[::-1] if arrived else None
+
+    def _begins(self, page: int) -> bool:
+        """May a path begin here?"""
+        if self.depth is not None:
+            return bool(self.depth[page] == 0)
+        return bool(self.ground.targets[page]) or not len(_row(self.before, page))
+
+    def _before(self, way: Way) -> list[int]:
+        """The pages that a way may have come from to its last page."""
+        page = way[-1]
+        linking = _row(self.before, page)
+        if self.depth is not None:
+            kept = (self.depth[linking] >= 0) & (self.depth[linking] == self.depth[page] - 1)
+            ends = self.depth[page] + len(way) > self.longest
+        else:
+            kept = ~np.isin(linking, way)
+            ends = len(way) == self.longest or (len(way) > 1 and self.ground.targets[page])
+        return [] if ends else linking[kept].tolist()
+
+
+def _row(graph: LinkGraph, page: int) -> Ids:
+    return graph.targets[graph.offsets[page] : graph.offsets[page + 1]]
 
 
 # ---- what a path says -----------------------------------------------------------------------------------------------
@@ -144,20 +185,19 @@ def _anchors(ground: Ground, ways: Sequence[Way]) -> Anchors:
     """The text of each link gone along: of several to the same page the first that says anything."""
     wanted: defaultdict[int, set[int]] = defaultdict(set)
     for way in ways:
-        for here, following in pairwise(way):
-            wanted[here].add(following)
+        for source, target in pairwise(way):
+            wanted[source].add(target)
     anchors: dict[tuple[int, int], str] = {}
     for number, page in zip(wanted, ground.pages(wanted), strict=True):
-        if page is None:
-            continue
-        for end, anchor in zip(ground.ends(page).tolist(), page.links.anchors, strict=True):
+        links = zip(ground.ends(page).tolist(), page.links.anchors, strict=True) if page else ()
+        for end, anchor in links:
             if end in wanted[number] and not anchors.get((number, end)):
                 anchors[number, end] = anchor
     return anchors
 
 
-def _shown(ground: Ground, number: int, way: Way, outcome: Outcome, anchors: Anchors) -> ShownPath:
+def _shown(ground: Ground, labels: Labels, number: int, way: Way, outcome: Outcome, anchors: Anchors) -> ShownPath:
     came = [None, *(anchors.get(link) for link in pairwise(way))]
-    labels = [*(ground.labels[page] for page in way[:-1]), None]
-    steps = tuple(Step(ground.urls[page], *said) for page, *said in zip(way, came, labels, strict=True))
+    said = [*(labels[page] for page in way[:-1]), None]
+    steps = tuple(map(Step, (ground.urls[page] for page in way), came, said))
     return ShownPath(f"{outcome.value}-{number}", steps, outcome)

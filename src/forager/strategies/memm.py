@@ -15,7 +15,7 @@ What travels with v is alpha_u, and what the link itself adds to o_v, as potenti
 It is taught with `count` walks down the layers around the targets, or with the shown paths that arrived (`drawn =
 "walks"`, the paper's). Or (`drawn = "links"`, ours) with as many links (u,v), each with a page that links to u before
 it and nothing seen of v but the link: drawn from all pages that have a way to a target, so that links which lead
-nowhere are seen too, and from the pages that these link to; or those of all shown paths.
+nowhere are seen too; or those of all shown paths.
 """
 
 from __future__ import annotations
@@ -127,9 +127,7 @@ class MemmCrawler:
     def _links(self, ways: Ways, layer: Ids) -> Iterator[Way]:
         """(page before u, u, v); (u, v) where nothing links to u."""
         graph, draw = ways.graph, np.random.default_rng(self.seed)
-        met = layer >= 0
-        met[graph.targets[layer[graph.sources] >= 0]] = True  # what lies beside the ways is met by a crawl, too
-        near = np.flatnonzero(met[graph.sources])
+        near = np.flatnonzero(layer[graph.sources] >= 0)
         chosen = np.sort(draw.permutation(near)[: self.count])
         order = np.argsort(graph.targets[near], kind="stable")
         sources, ends = graph.sources[near][order], graph.targets[near][order]
@@ -159,8 +157,8 @@ class MemmCrawler:
         carried = visit.trace.inlinks.state[:1]
         before, arrived = (carried[:, : self.states], carried[:, self.states :]) if len(carried) else (None, None)
         page = rows(_row(see.page(visit.page)))
-        here = model.forward(before, rows(see.leaving(visit.page, visit.links)), page, known=arrived, best=best)
-        own, common = see.arriving(visit.page, visit.links)
+        leaving, own, common = see.links(visit.page, visit.links)
+        here = model.forward(before, rows(leaving), page, known=arrived, best=best)
         onward = model.potentials(rows(own)) + model.potentials(rows(_row(common)))
         nothing = rows(Ragged.of([()] * len(visit.links)))
         ahead = model.forward(here, nothing, known=onward, best=best)
@@ -268,6 +266,5 @@ class _Describing:
             page = self._read[number]
             ends = self._ground.ends(page).tolist()
             rows = {end: row for row, end in reversed(list(enumerate(ends)))}
-            arriving, common = self._observer.arriving(page, page.links)
-            self._links[number] = rows, self._observer.leaving(page, page.links), arriving, common
+            self._links[number] = rows, *self._observer.links(page, page.links)
         return self._links[number]

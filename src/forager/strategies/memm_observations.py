@@ -15,9 +15,9 @@ and of title, headings, keywords and description of the targets:
     O5,w       w is in the anchor, or near it                  arriving
     O6,w       the same of the link that is followed next      leaving
 
-Ours, added by `Sets.OURS`: all words near a link and in its anchor, URL and nearest heading, not only keywords, numbers
+Ours (`Sets.OURS`): Ow; all words near a link and in its anchor, URL and nearest heading, not only keywords, numbers
 alike ("cs302" is "cs0"); extension and depth of the URL, and how it lies to that of the page; title, headings and URL
-of the page that the link is on (arriving), and of the page itself.
+of the page that the link is on (arriving), and of the page itself. Similarities, which cost most, are left out.
 """
 
 from __future__ import annotations
@@ -74,52 +74,39 @@ class Observer:
         parts = [np.empty(0, np.uint32)]
         if self.sets is not Sets.TEXT:
             parts.append(mix(self._keywords(page.terms.values), WORD))
-        if self.sets is not Sets.WORDS:
+        if self.sets in (Sets.PAPER, Sets.TEXT):
             parts += [
                 _tenths(_largest(self.targets, page.terms.values), TEXT),
                 _tenths(_largest(self.described, terms([page.description])[0]), DESCRIPTION),
                 _flag(bool(len(self._keywords(url_terms(page.links.targets).values))), LINKED),
             ]
         if self.sets is Sets.OURS:
-            parts += [
-                mix(terms([_alike(page.title)])[0], TITLE),
-                mix(_headings(page).values, HEAD),
-                mix(_address(page.url), URL),
-                mix(_size(page), SIZE),
-            ]
+            parts += [mix(rows, place) for rows, place in zip(_about(page), (TITLE, HEAD, URL, SIZE), strict=True)]
         return np.unique(np.concatenate(parts))
 
     # ---- of all links of a page
 
-    def leaving(self, page: Page, links: Links) -> Ragged:
-        if self.sets is Sets.WORDS:
-            return Ragged.of([()] * len(links))
-        near = _marked(self._only_keywords(around(page, links, CLOSE)), ANCHOR_OUT)
-        if self.sets is not Sets.OURS:
-            return near
-        places = (A_OUT, B_OUT, C_OUT, H_OUT, U_OUT, L_OUT)
-        return beside([near, *_marked_each(self._said(page, links), places)])
-
-    def arriving(self, page: Page, links: Links) -> tuple[Ragged, Terms]:
-        """The features of each link, and those that all links of the page have."""
+    def links(self, page: Page, links: Links) -> tuple[Ragged, Ragged, Terms]:
+        """Leaving and arriving features of each link, and those arriving that all links of the page have."""
         nothing = np.empty(0, np.uint32)
         if self.sets is Sets.WORDS:
-            return Ragged.of([()] * len(links)), nothing
-        near = _marked(self._only_keywords(around(page, links, CLOSE)), ANCHOR_IN)
+            empty = Ragged.of([()] * len(links))
+            return empty, empty, nothing
+        if self.sets is Sets.OURS:
+            return self._ours(page, links)
+        near = self._only_keywords(around(page, links, CLOSE))
         held = self._only_keywords(url_terms(links.targets))
-        led = [near, _where(held.lengths > 0, _flag(True, LED))]
-        if self.sets is not Sets.OURS:
-            return beside(led), nothing
-        places = (A_IN, B_IN, C_IN, H_IN, U_IN, L_IN)
+        led = _where(held.lengths > 0, _flag(True, LED))
+        return _marked(near, ANCHOR_OUT), beside([_marked(near, ANCHOR_IN), led]), nothing
+
+    def _ours(self, page: Page, links: Links) -> tuple[Ragged, Ragged, Terms]:
+        said = self._said(page, links)
         relations = _marked(terms([_relation(page.url, target) for target in links.targets]), RELATION)
-        own = beside([*led, *_marked_each(self._said(page, links), places), relations])
-        common = [
-            mix(terms([_alike(page.title)])[0], TITLE_IN),
-            mix(_headings(page).values, HEAD_IN),
-            mix(_address(page.url), URL_IN),
-            mix(_size(page), SIZE_IN),
-        ]
-        return own, np.unique(np.concatenate(common))
+        leaving = beside(_marked_each(said, (A_OUT, B_OUT, C_OUT, H_OUT, U_OUT, L_OUT)))
+        arriving = beside([*_marked_each(said, (A_IN, B_IN, C_IN, H_IN, U_IN, L_IN)), relations])
+        places = (TITLE_IN, HEAD_IN, URL_IN, SIZE_IN)
+        common = [mix(rows, place) for rows, place in zip(_about(page), places, strict=True)]
+        return leaving, arriving, np.unique(np.concatenate(common))
 
     def _said(self, page: Page, links: Links) -> list[Ragged]:
         """Words of the anchor, before and behind it, of the heading before it, of the URL, and of its last part."""
@@ -196,6 +183,11 @@ def _sides(page: Page, links: Links, words: int) -> tuple[Ragged, Ragged]:
 def _spans(values: Terms, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Ragged:
     offsets = np.concatenate(([0], np.cumsum(ends - starts)))
     return Ragged(values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], ends - starts)], offsets)
+
+
+def _about(page: Page) -> tuple[Terms, Terms, Terms, Terms]:
+    """Words of title, headings and URL, and the size."""
+    return terms([_alike(page.title)])[0], _headings(page).values, _address(page.url), _size(page)
 
 
 def _heading_before(page: Page, links: Links) -> Ragged:
