@@ -111,4 +111,4 @@ def _heard(iteration: int, value: float) -> None:
 
 
 def _say(line: str) -> None:
-    err.print(line, highlight=False, markup=False)
+    err.print(line, highlight=False, markup=False, soft_wrap=True)
