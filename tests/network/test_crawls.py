@@ -178,7 +178,7 @@ def test_a_second_ctrl_c_stops_at_once(web: tuple[int, Path], tmp_path: Path) ->
     time.sleep(0.2)
     crawl.send_signal(signal.SIGINT)
     code, said = finish(crawl, timeout=10)
-    assert code in (0, 130), said
+    assert code in (0, 130, -signal.SIGINT), said  # as a shell sees it, the last is 130 too
     assert "Traceback" not in said
 
 
