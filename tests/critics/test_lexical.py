@@ -188,6 +188,19 @@ def test_relevance_falls_from_level_to_level() -> None:
     assert [one.relevance for one in strict.judge(pages)] == [1, 0, 0, 0]
 
 
+def test_finer_relevance_tells_pages_of_a_level_apart_and_keeps_the_levels() -> None:
+    critic = fitted(Lexical(focus=[TARGET], counts="finer"))
+    more, less = page("a dinosaur and its neck"), page("a dinosaur, its neck and a violin concert")
+    pages = [more, less, page("a gene in a cell"), page("an experiment and a theory"), page(ELSE)]
+    assert [critic.level_of(page) for page in pages] == [1, 1, 2, 3, 4]
+    found = [one.relevance for one in critic.judge(pages)]
+    assert 1 > found[0] > found[1] > 2 / 3 >= found[2] >= 1 / 3 >= found[3] >= found[4] == 0
+    for each, page_ in zip(found[:4], pages[:4], strict=True):
+        terms = critic.terms_of(page_)
+        score = float(critic.levels.page_scores(terms.terms, terms.weights)[0])
+        assert each == pytest.approx((4 - critic.level_of(page_) - 1 / (1 + score)) / 3)
+
+
 def test_a_level_without_terms_keeps_its_number() -> None:
     critic = fitted(None, TARGET, ROOT)
     assert critic.classes == (TARGET, PARENT, ROOT, OTHER)

@@ -27,8 +27,8 @@ from forager.lab.studies.keeping import Kept
 from forager.lab.studies.lexical import (
     BREADTH,
     CRAWLERS,
-    DEFAULT,
     OPTIONS,
+    THESIS,
     LexicalStudy,
     Scheme,
     forms,
@@ -46,7 +46,7 @@ from forager.lab.studies.lexical_offline import (
     told_levels,
 )
 from forager.lab.studies.lexical_page import write_page
-from forager.lab.studies.lexical_parts import FewPart, make_parts
+from forager.lab.studies.lexical_parts import FewPart
 from forager.lab.studies.lexical_told import accuracy, at_the_target, commonest, known_mean
 from forager.lab.studies.lexical_weights import (
     GENETIC,
@@ -61,6 +61,7 @@ from forager.lab.studies.lexical_weights import (
     rounded,
     summed,
 )
+from forager.lab.studies.parts import make_parts
 from forager.strategies.lexical import lexical
 from forager.strategies.lexical_links import LinkScore
 from forager.strategies.lexical_weights import Followed
@@ -251,7 +252,7 @@ def test_critics_with_few_examples() -> None:
 
 def test_all_variants_share_examples_and_starts(done: LexicalStudy) -> None:
     for variant in (*CRAWLERS, *forms(done.searched).values(), *OPTIONS):
-        record, usual = done.record(variant, TESTED, 0), done.record(DEFAULT, TESTED, 0)
+        record, usual = done.record(variant, TESTED, 0), done.record(THESIS, TESTED, 0)
         assert record.order[0] == usual.order[0]
         assert len(record.order) == SCHEME.pages
     assert {*done.sizes} == {TESTED, OTHER}
@@ -259,16 +260,16 @@ def test_all_variants_share_examples_and_starts(done: LexicalStudy) -> None:
 
 
 def test_examples_do_not_count(done: LexicalStudy) -> None:
-    record, shown = done.record(DEFAULT, TESTED, 0), done.shown[TESTED, 0]
+    record, shown = done.record(THESIS, TESTED, 0), done.shown[TESTED, 0]
     new = record.relevant & ~np.array([url in shown for url in record.order])
-    assert [done.found(DEFAULT, TESTED, 0, pages) for pages in (5, 12)] == [int(new[:5].sum()), int(new.sum())]
+    assert [done.found(THESIS, TESTED, 0, pages) for pages in (5, 12)] == [int(new[:5].sum()), int(new.sum())]
     assert (record.trained == [url in shown for url in record.order]).all()
 
 
 def test_only_options_are_crawled_on_other_topics(done: LexicalStudy) -> None:
     tried = {variant for variant in (*CRAWLERS, *OPTIONS) if plan_name(OTHER, variant) in done.done.experiments}
-    assert {BREADTH, DEFAULT, *OPTIONS} <= tried
-    strategies = done.done.experiments[plan_name(OTHER, DEFAULT)].plan.strategies
+    assert {BREADTH, THESIS, *OPTIONS} <= tried
+    strategies = done.done.experiments[plan_name(OTHER, THESIS)].plan.strategies
     assert not any("features" in name or "context=" in name or "sum" in name for name in strategies)
 
 
@@ -277,7 +278,7 @@ def test_the_weights_found_are_crawled_with(done: LexicalStudy) -> None:
     assert weights is not None
     spec = Spec.parse(forms(done.searched)[GENETIC].strategy)
     assert tuple(spec.options[name] for name in "abc") == weights
-    assert forms(done.searched)[MULTIPLIED] == DEFAULT
+    assert forms(done.searched)[MULTIPLIED] == THESIS
     best = max(found.fitness for found in done.searched.forms.values() if found.weights)
     assert done.searched.forms[GENETIC].fitness == best == done.searched.history[-1]
 

@@ -3,9 +3,14 @@
 The topic is a directory path: level 1 is the target, 2 its parent, …; n is the highest level that has terms. With the
 page level of `forager.lexical.levels`, n + 1 where the page fits nowhere,
 
-    relevance(u) = (n + 1 - level(u)) / n        or, where `counts` is "target", 1 at level 1 and 0 elsewhere
+    relevance(u) = (n + 1 - level(u)) / n
 
-and topics is 1 for that level's topic and 0 for all others.
+or, where `counts` is "target", 1 at level 1 and 0 elsewhere; or, where it is "finer", with s(u) the page score at level
+1, so that pages of one level are told apart,
+
+    relevance(u) = (n + 1 - level(u) - 1 / (1 + s(u))) / n        0 where it fits nowhere
+
+topics is 1 for that level's topic and 0 for all others.
 
 A page labelled with the target, or below it, is an example of level 1; one labelled with a topic above it, or with its
 Other (`forager.directory`), an example of that topic's level. A level's list is the union of the terms of its examples,
@@ -110,7 +115,7 @@ class Lexical(Combines):
         idf: bool = False,
         strict: bool = True,
         above: Literal["exact", "below", "all"] = "exact",
-        counts: Literal["levels", "target"] = "levels",
+        counts: Literal["levels", "target", "finer"] = "levels",
         navigation: bool = True,
     ) -> None:
         self.target = _target((focus,) if isinstance(focus, str) else tuple(focus))
@@ -197,14 +202,23 @@ class Lexical(Combines):
 
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
         version = self._known("judge").version
-        return [self._judged(self.level_of(page), version) for page in pages]
+        return [self._judged(page, version) for page in pages]
 
-    def _judged(self, level: int, version: str) -> Judgement:
-        n = self.levels.count
-        relevance = float(level == 1) if self.counts == "target" else (n + 1 - level) / n
-        topics = np.zeros(n + 1, np.float32)
+    def _judged(self, page: Page, version: str) -> Judgement:
+        level = self.level_of(page)
+        relevance = self._relevance(page, level)
+        topics = np.zeros(self.levels.count + 1, np.float32)
         topics[level - 1] = 1
         return Judgement(relevance, relevance, topics, version)
+
+    def _relevance(self, page: Page, level: int) -> float:
+        n, left = self.levels.count, 0.0
+        if self.counts == "target":
+            return float(level == 1)
+        if self.counts == "finer" and level <= n:
+            found = self.terms_of(page)
+            left = 1 / (1 + float(self.levels.page_scores(found.terms, found.weights)[0]))
+        return (n + 1 - level - left) / n
 
     def explain(self, page: Page) -> list[tuple[str, float]]:
         """The terms of the page that are most like those of its level."""

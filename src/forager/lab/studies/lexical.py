@@ -3,8 +3,8 @@
 Topics are leaves of a directory. Each is crawled from several pages one level above it, with a few examples a level
 (`forager.lab.level_trials`). What is tried is a variant: a critic, and a strategy.
 
-    crawlers    the strategy as it comes beside others; what needs another critic has naive Bayes, taught with the same
-                pages or, marked, with the laboratory's usual sample
+    crawlers    the thesis' method, and the strategy as it comes, beside others; what needs another critic has naive
+                Bayes, taught with the same pages or, marked, with the laboratory's usual sample
     contexts    4 to 10 words either side of a link
     features    each alone, in pairs, all three
     forms       the product of the levels, and sums with weights from several sources
@@ -39,9 +39,9 @@ from forager.lab.studies.lexical_parts import (
     SearchPart,
     Tables,
     code_behind,
-    make_parts,
 )
-from forager.lab.studies.lexical_weights import Breeding, Searched
+from forager.lab.studies.lexical_weights import PLAIN, PLAIN_CRITIC, Breeding, Searched
+from forager.lab.studies.parts import make_parts
 from forager.lexical.levels import NARROWEST, WIDEST, Settings
 from forager.types import Url
 
@@ -74,41 +74,51 @@ class Variant:
     everywhere: bool = False  # on the other topics too
 
 
-BREADTH = Variant("breadth-first", "breadth-first", everywhere=True)
-DEFAULT = Variant("lexical", everywhere=True)
+def plain(name: str, strategy: str = "", critic: str = "", root: int = 0, *, everywhere: bool = True) -> Variant:
+    """The thesis' method with some options set otherwise."""
+    strategy, critic = ":".join(filter(None, (PLAIN, strategy))), ":".join(filter(None, (PLAIN_CRITIC, critic)))
+    return Variant(name, strategy, critic, root, everywhere=everywhere)
+
+
+BREADTH = Variant("breadth-first", "breadth-first", PLAIN_CRITIC, everywhere=True)
+THESIS = plain("thesis")
+SHIPPED = Variant("lexical", everywhere=True)
 CRAWLERS = (
     BREADTH,
-    DEFAULT,
+    THESIS,
+    SHIPPED,
+    Variant("best-first, levels", "best-first", PLAIN_CRITIC),
+    Variant("best-first, finer levels", "best-first", f"{PLAIN_CRITIC}:counts=finer"),
     Variant("best-first", "best-first", "naive-bayes"),
     Variant("apprentice", STEERED_BY, "naive-bayes"),
     Variant("best-first*", "best-first", "naive-bayes", usual=True),
     Variant("apprentice*", STEERED_BY, "naive-bayes", usual=True),
-    Variant("oracle", "oracle"),
+    Variant("oracle", "oracle", PLAIN_CRITIC),
 )
 CONTEXTS = {
-    words: DEFAULT if words == Settings().context else Variant(f"{words} words", f"lexical:context={words}")
+    words: THESIS if words == Settings().context else plain(f"{words} words", f"context={words}", everywhere=False)
     for words in range(NARROWEST, WIDEST + 1)
 }
 SETS = ("context", "content", "page", "context+content", "context+page", "content+page")
-FEATURES = (*(Variant(names.replace("+", ", "), f"lexical:features={names}") for names in SETS), DEFAULT)
-WEIGHTED = Variant("C-values", "lexical:weighted=true", everywhere=True)
-RARITY = Variant("C-values by rarity", "lexical:weighted=true", "lexical:idf=true", BACKGROUND, everywhere=True)
+FEATURES = (*(plain(names.replace("+", ", "), f"features={names}", everywhere=False) for names in SETS), THESIS)
+WEIGHTED = plain("C-values", "weighted=true")
+RARITY = plain("C-values by rarity", "weighted=true", "idf=true", BACKGROUND)
 OPTIONS = (
     WEIGHTED,
     RARITY,
-    Variant("1 parent term", "lexical:parent_terms=1", everywhere=True),
-    Variant("3 parent terms", "lexical:parent_terms=3", everywhere=True),
-    Variant("links in menus twice as far", "lexical:navigation=2.0", everywhere=True),
-    Variant("no terms of menus", "lexical", "lexical:navigation=false", everywhere=True),
-    Variant("proximity .5", "lexical:proximity=0.5", everywhere=True),
-    Variant("proximity 1", "lexical:proximity=1.0", everywhere=True),
-    Variant("reward 1", "lexical:reward=1.0", everywhere=True),
-    Variant("a level of other topics", "lexical", "lexical:above=all", 5, everywhere=True),
-    Variant("not strict", "lexical", "lexical:strict=false", everywhere=True),
-    Variant("phrases only", "lexical", "lexical:mode=thesis", everywhere=True),
-    Variant("40 terms a level", "lexical", "lexical:terms=40", everywhere=True),
-    Variant("640 terms a level", "lexical", "lexical:terms=640", everywhere=True),
-    Variant("found again: first", "lexical:combine=first", everywhere=True),
+    plain("1 parent term", "parent_terms=1"),
+    plain("3 parent terms", "parent_terms=3"),
+    plain("links in menus twice as far", "navigation=2.0"),
+    plain("no terms of menus", critic="navigation=false"),
+    plain("proximity .5", "proximity=0.5"),
+    plain("proximity 1", "proximity=1.0"),
+    plain("reward 1", "reward=1.0"),
+    plain("a level of other topics", critic="above=all", root=5),
+    plain("not strict", critic="strict=false"),
+    plain("phrases only", critic="mode=thesis"),
+    plain("40 terms a level", critic="terms=40"),
+    plain("640 terms a level", critic="terms=640"),
+    plain("found again: first", "combine=first"),
 )
 
 
@@ -152,8 +162,8 @@ class Scheme:
         return FewPart(topic, self.sizes, self.draws, self.seed)
 
     def level_part(self, topic: str, run: int, done: Done) -> LevelPart:
-        """Of the first pages of the crawl by the strategy as it comes."""
-        record = done.experiments[plan_name(topic, DEFAULT)].records[Cell(DEFAULT.strategy, run, None)]
+        """Of the first pages of the crawl by the thesis' method."""
+        record = done.experiments[plan_name(topic, THESIS)].records[Cell(THESIS.strategy, run, None)]
         return LevelPart(self.goal(topic), run, self.seed, record.order[:SHORT])
 
     def plans(self, variants: Sequence[Variant]) -> dict[str, Plan]:
@@ -180,7 +190,8 @@ def forms(searched: Searched) -> dict[str, Variant]:
     found: dict[str, Variant] = {}
     for name, form in searched.forms.items():
         a, b, c = form.weights or (0, 0, 0)
-        found[name] = Variant(name, f"lexical:form=sum:a={a:.3f}:b={b:.3f}:c={c:.3f}") if form.weights else DEFAULT
+        summed = plain(name, f"form=sum:a={a:.3f}:b={b:.3f}:c={c:.3f}", everywhere=False)
+        found[name] = summed if form.weights else THESIS
     return found
 
 

@@ -7,27 +7,23 @@ LevelPart    the levels that pages are given with the examples of a run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from xxhash import xxh3_128
 
-from forager.errors import ForagerError
-from forager.lab.cells import code_fingerprint, web_content
-from forager.lab.experiment import laboratory
+from forager.lab.cells import code_fingerprint
 from forager.lab.laboratory import Laboratory
 from forager.lab.level_trials import LevelGoal, level_trial
 from forager.lab.metrics import Figure
 from forager.lab.spec import Spec
 from forager.lab.studies import lexical_offline, lexical_weights
-from forager.lab.studies.keeping import Kept
 from forager.lab.studies.lexical_offline import Table, few_examples, told_levels
-from forager.lab.studies.lexical_weights import Breeding, Found, Searched, search_weights
-from forager.lab.workers import Failed, work
+from forager.lab.studies.lexical_weights import PLAIN_CRITIC, Breeding, Found, Searched, search_weights
 from forager.types import Parts, Url
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Table]]  # by rule and sample
@@ -47,7 +43,7 @@ class SearchPart:
 
     def make(self, lab: Laboratory) -> dict[str, Any]:
         trials = [
-            level_trial(lab, goal, Spec("lexical"), run=run, seed=self.seed, pages=self.pages)
+            level_trial(lab, goal, Spec.parse(PLAIN_CRITIC), run=run, seed=self.seed, pages=self.pages)
             for goal in self.goals
             for run in range(self.runs)
         ]
@@ -102,9 +98,6 @@ class LevelPart:
         }
 
 
-Part: TypeAlias = SearchPart | FewPart | LevelPart
-
-
 @cache
 def code_behind() -> str:
     """A fingerprint of the code that makes parts."""
@@ -112,27 +105,3 @@ def code_behind() -> str:
     for module in (lexical_offline, lexical_weights):
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()[:12]
-
-
-def make_parts(
-    web: str, kept: Kept, parts: Sequence[Part], jobs: int, note: Callable[[str], None] = lambda line: None
-) -> list[Parts]:
-    """What was kept of each part; those that are missing are made first, by so many processes."""
-    content = web_content(laboratory(web).web)
-    todo = [part for part in parts if kept.read(_key(content, part)) is None]
-    for part, failed in work(todo, partial(_make, web, kept, content), jobs, lambda part: (type(part).__name__,)):
-        if isinstance(failed, Failed):
-            raise ForagerError(f"{part} failed: {failed.why}")
-        note(f"{part}: done")
-    found = [kept.read(_key(content, part)) for part in parts]
-    return [each for each in found if each is not None]
-
-
-def _make(web: str, kept: Kept, content: str, part: Part) -> None:
-    lab = laboratory(web)
-    kept.write(_key(content, part), part.make(lab))
-    lab.cache.write()
-
-
-def _key(content: str, part: Part) -> dict[str, Any]:
-    return {"web": content, "part": type(part).__name__, **asdict(part)}

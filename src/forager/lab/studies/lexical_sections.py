@@ -17,9 +17,10 @@ from forager.lab.studies.lexical import (
     BREADTH,
     CONTEXTS,
     CRAWLERS,
-    DEFAULT,
     FEATURES,
     RARITY,
+    SHIPPED,
+    THESIS,
     WEIGHTED,
     LexicalStudy,
     Variant,
@@ -40,7 +41,7 @@ from forager.lab.studies.lexical_counts import (
 from forager.lab.studies.panels import Line
 
 POINTS = 40  # of a curve
-BEST = "lexical, best of its settings"
+BEST = "thesis, best of its settings"
 
 
 # ---- crawlers -------------------------------------------------------------------------------------------------------
@@ -69,22 +70,31 @@ def crawlers(study: LexicalStudy) -> Section:
         "counted that the method itself put at level 1."
     )
     picture = lines(_curves(study), "pages fetched", "relevant pages found", own_axes=True, ylim=(0, None))
-    text = _crawlers_text(study, scores[DEFAULT.name])
+    text = _crawlers_text(study, scores)
     return Section("crawlers", "Relevant pages found", text, paper, {"crawlers": picture}, "\n\n".join(parts))
 
 
-def _crawlers_text(study: LexicalStudy, score: Score) -> str:
+def _crawlers_text(study: LexicalStudy, scores: Mapping[str, Score]) -> str:
     scheme = study.scheme
+    told = " ".join(
+        f"{said} finds at least {GOAL} times as much as breadth-first in {score.double} of {score.crawls} crawls of "
+        f"{scheme.pages} pages; it finds more in {score.better}, as much in {score.equal}, less in {score.worse}."
+        for said, score in (
+            ("The method of the thesis", scores[THESIS.name]),
+            ("`lexical` as it comes", scores[SHIPPED.name]),
+        )
+    )
     return (
         f"Relevant pages found, by label, examples not counted; mean over {scheme.runs} crawls a topic, each from a "
-        "page of the level above. *best-first* and *apprentice* have a naive Bayes critic, taught with the same "
-        f"{scheme.examples} examples a level. Those marked * have one taught with the laboratory's usual sample, 40 "
-        "pages of the topic or a third of it, and 600 others; how many of the pages that it counts as found had been "
-        "shown to it stands in the last column. The oracle knows the label of each link's target. *Best of its "
-        "settings*: for each crawl the context length or the set of features that did best in it, as in the thesis, "
-        f"which is to choose by the result. `lexical` as it comes finds at least {GOAL} times as much as breadth-first "
-        f"in {score.double} of {score.crawls} crawls of {scheme.pages} pages; it finds more in {score.better}, as much "
-        f"in {score.equal}, less in {score.worse}."
+        "page of the level above. *thesis* is its method, spelt out; *lexical* the strategy and critic as they come, "
+        "with the options that help (below). *best-first, levels* goes by the level of the page alone, as the lexical "
+        "critic tells it; *finer*: pages of one level differ by their score at level 1. The other *best-first* and "
+        f"*apprentice* have a naive Bayes critic, taught with the same {scheme.examples} examples a level. Those "
+        "marked * have one taught with the laboratory's usual sample, 40 pages of the topic or a third of it, and 600 "
+        "others; how many of the pages that it counts as found had been shown to it stands in the last column. The "
+        "oracle knows the label of each link's target. *Best of its settings*: for each crawl the context length or "
+        "the set of features that did best in it, as in the thesis, "
+        f"which is to choose by the result. {told}"
     )
 
 
@@ -119,7 +129,7 @@ def _curves(study: LexicalStudy) -> dict[str, list[Line]]:
 def _each_crawl(study: LexicalStudy, named: Mapping[str, Variant]) -> str:
     rows = []
     for topic, run in study.crawls:
-        start = study.record(DEFAULT, topic, run).order[0].rpartition("/")[2]
+        start = study.record(THESIS, topic, run).order[0].rpartition("/")[2]
         found = [str(study.found(each, topic, run, study.scheme.pages)) for each in named.values()]
         rows.append([short_name(topic), f"`{start}`", *found])
     return table([f"each crawl, {study.scheme.pages} pages", "starts from", *named], rows)
@@ -130,13 +140,13 @@ def _by_its_own_word(study: LexicalStudy) -> str:
     rows = []
     for topic in study.scheme.topics:
         cells = []
-        for variant in (BREADTH, DEFAULT):
+        for variant in (BREADTH, THESIS):
             records = [study.record(variant, topic, run) for run in range(study.scheme.runs)]
             told = [record.expected >= 1 for record in records]
             right = [told & record.relevant for told, record in zip(told, records, strict=True)]
             cells += [mean([int(each.sum()) for each in told]), mean([int(each.sum()) for each in right])]
         rows.append([short_name(topic), *map(number, cells)])
-    head = ["by the critic's own word", "breadth-first", "of them by label", "lexical", "of them by label"]
+    head = ["by the critic's own word", "breadth-first", "of them by label", "thesis", "of them by label"]
     return table(head, rows)
 
 
@@ -155,7 +165,7 @@ def contexts(study: LexicalStudy) -> Section:
     lengths = {pages: mean([_best_length(study, crawl, pages) for crawl in study.crawls]) for pages in ends(study)}
     told = " and ".join(f"{number(length)} in {pages} pages" for pages, length in lengths.items())
     text = (
-        f"So many words either side of a link are its context; `lexical` as it comes has {_usual_context()}. Mean over "
+        f"So many words either side of a link are its context, {_usual_context()} elsewhere on this page. Mean over "
         "the crawls of a topic. The length that is best for a crawl, the mean of those that tie, is on average "
         f"{told}; drawn by chance it would be 7."
     )
@@ -173,7 +183,7 @@ def _found(study: LexicalStudy, variant: Variant, topic: str, pages: int) -> flo
 
 
 def _usual_context() -> int:
-    return next(words for words, variant in CONTEXTS.items() if variant == DEFAULT)
+    return next(words for words, variant in CONTEXTS.items() if variant == THESIS)
 
 
 def _best_length(study: LexicalStudy, crawl: tuple[str, int], pages: int) -> float:
@@ -182,7 +192,7 @@ def _best_length(study: LexicalStudy, crawl: tuple[str, int], pages: int) -> flo
 
 
 def features(study: LexicalStudy) -> Section:
-    named = {"all three" if each == DEFAULT else each.name: each for each in FEATURES}
+    named = {"all three" if each == THESIS else each.name: each for each in FEATURES}
     best = {pages: _winners(study, named, pages) for pages in ends(study)}
     head = ["best in so many crawls, ties shared", *(f"{pages} pages" for pages in best)]
     rows = [[name, *(f"{best[pages][name]:.1f}" for pages in best)] for name in named]
@@ -195,7 +205,7 @@ def features(study: LexicalStudy) -> Section:
         "all three together best from about 60 % of the start pages, a single feature from 13 %; the page is in nearly "
         "all of the best sets."
     )
-    both = f"{by_variant(study, named, DEFAULT)}\n\n{table(head, rows)}"
+    both = f"{by_variant(study, named, THESIS)}\n\n{table(head, rows)}"
     return Section("features", "Features alone and together", text, paper, table=both)
 
 
@@ -233,12 +243,12 @@ def combinations(study: LexicalStudy) -> Section:
         "genetic search over crawls was proposed."
     )
     tried = forms(searched)
-    both = f"{weights}\n\n{by_variant(study, tried, DEFAULT)}"
+    both = f"{weights}\n\n{by_variant(study, tried, THESIS)}"
     return Section("combinations", "Product, sum, and weights", text, paper, table=both)
 
 
 def c_values(study: LexicalStudy) -> Section:
-    named = {"unweighted": DEFAULT, WEIGHTED.name: WEIGHTED, RARITY.name: RARITY}
+    named = {"unweighted": THESIS, WEIGHTED.name: WEIGHTED, RARITY.name: RARITY}
     text = (
         "Similarities weighed by the C-values of terms, in pages, anchors and contexts, or not; *by rarity*: C-values "
         "multiplied by how rare a term is in the examples and 100 pages of other topics. The last column counts crawls "
@@ -248,4 +258,4 @@ def c_values(study: LexicalStudy) -> Section:
         "mixed: better than unweighted in 53 % of the crawls of 400 pages, worse in most of 100; an IDF-like "
         "normalisation was proposed."
     )
-    return Section("c-values", "Terms weighed by C-value", text, paper, table=by_variant(study, named, DEFAULT))
+    return Section("c-values", "Terms weighed by C-value", text, paper, table=by_variant(study, named, THESIS))

@@ -56,7 +56,7 @@ def levels(study: LexicalStudy) -> Section:
     told += [_confusion(study, topic) for topic in study.scheme.topics]
     text = (
         "The level that a page is given against that of its label; one under no topic of the path belongs outside. "
-        "Share of pages at their level, mean over all topics and runs: of the first pages of the crawls by `lexical`, "
+        "Share of pages at their level, mean over all topics and runs: of the first pages of the crawls by its method, "
         f"as the thesis had it, where one and the same answer for all would be right for {share(base)}; and of up to "
         f"{EACH} pages of each level, drawn by chance. Precision and recall of level 1 are of the latter. *Parent "
         "terms*: a page is at level 1 only if it has the heads of so many terms of the level above. *Not strict*: the "

@@ -40,6 +40,9 @@ from forager.types import Floats, Ids, Mask, Url
 Weights: TypeAlias = tuple[float, float, float]  # context, content, page
 Fitness: TypeAlias = Callable[[Weights], float]
 
+# The method as the thesis has it, spelt out: it stays what it is, whatever becomes the default.
+PLAIN = "lexical:weighted=false:parent_terms=0:navigation=1.0:proximity=0.0:reward=0.0:combine=best"
+PLAIN_CRITIC = "lexical:mode=all:terms=160:strict=true:above=exact:navigation=true"
 LEAST, DIGITS = 0.001, 3
 PRODUCT = LinkScore()
 EQUALLY: Weights = (0.334, 0.333, 0.333)
@@ -108,9 +111,9 @@ class Replay:
     """
 
     def __init__(self, lab: Laboratory, trial: Trial) -> None:
-        strategy = strategy_for(lab, trial, Spec("lexical"))
+        strategy = strategy_for(lab, trial, Spec.parse(PLAIN))
         if not isinstance(strategy, Lexical):
-            raise ForagerError("only the lexical strategy as it comes can be replayed")
+            raise ForagerError("only the lexical strategy can be replayed")
         self.lab, self.trial, self._strategy = lab, trial, strategy
         self._known: dict[Url, _Links | None] = {}
 
