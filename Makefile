@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint lab study-apprentice study-lexical bench bench-frontier bench-stages bench-strategies clean
+.PHONY: demo test lint lab study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -27,6 +27,9 @@ lab: $(VENV)/ready
 
 study-apprentice: $(VENV)/ready
 	$(BIN)/forager lab study apprentice --web ../shared/data/wikispeedia --out docs/lab/apprentice --jobs $(JOBS)
+
+study-paths: $(VENV)/ready
+	$(BIN)/forager lab study paths --courses ../shared/data/webkb --web ../shared/data/wikispeedia --out docs/lab/paths --jobs $(JOBS)
 
 study-lexical: $(VENV)/ready
 	$(BIN)/forager lab study lexical --web ../shared/data/wikispeedia --out docs/lab/lexical --jobs $(JOBS)

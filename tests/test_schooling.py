@@ -172,6 +172,16 @@ def test_wrong_inputs_are_told_in_a_line(web: Path, tmp_path: Path) -> None:
     run("new", str(tmp_path / "p"), "--taught", str(tmp_path), "--seed", "http://x.test/", wrong="forager train")
 
 
+def test_pages_have_the_labels_that_were_taught(web: Path, elsewhere: Path, tmp_path: Path) -> None:
+    run("train", "crf", "--web", str(web), "--target", "course", "--folds", "0", "--out", str(tmp_path / "taught"))
+    project = crawled(tmp_path, elsewhere)
+    rows = [json.loads(line) for line in run("pages", str(project), "--json").splitlines()]
+    courses = [row["label"] == "goal" for row in rows if "/courses/cs" in row["url"]]
+    assert sum(courses) == len(courses) == COURSES
+    assert sum(row["label"] == "goal" for row in rows) < len(rows) / 2
+    assert "/courses/cs100  [goal]  CS 100" in run("pages", str(project))
+
+
 def test_a_label_used_once_is_told(web: Path, tmp_path: Path) -> None:
     paths = shown(tmp_path / "paths.jsonl")
     paths.write_text(paths.read_text().replace('"course list"', '"curse list"', 1))

@@ -102,17 +102,10 @@ def _parts(lesson: School, count: int) -> Iterator[tuple[Ground, Sequence[ShownP
         for rest, test in folds(lesson.shown, count, lambda path: path.steps[0].url, lesson.seed):
             yield ground_of_paths(rest, lesson.ground.reading, final=lesson.ground.final), rest, test
     elif count:
-        drawn = _drawn(lesson)
+        drawn = sample_paths(lesson.ground, goals=TRIED, fails=TRIED // 2, seed=lesson.seed)
         for _, test in folds(drawn, count, lambda path: path.steps[-1].url, lesson.seed):
             goals = {path.steps[-1].url for path in test if path.outcome is Outcome.GOAL}
             yield lesson.ground.without(goals), (), test
-
-
-def _drawn(lesson: School) -> Sequence[ShownPath]:
-    try:
-        return sample_paths(lesson.ground, goals=TRIED, fails=TRIED // 2, seed=lesson.seed)
-    except ForagerError:  # a web in which no page is far from a target
-        return sample_paths(lesson.ground, goals=TRIED, fails=0, seed=lesson.seed)
 
 
 def _tried(

@@ -70,7 +70,17 @@ WEB = "procedural:hosts=10:pages_per_host=30:links=12:length=1500:redirects=0.3:
 PLAIN = "procedural:hosts=10:pages_per_host=30:links=12:length=1500:redirects=0"  # none to another host
 TESTED, OTHER = "Business.Finance", "Society.Religion"
 SCHEME = Scheme(
-    WEB, (TESTED,), (OTHER,), runs=1, pages=12, examples=3, sizes=(2, 15), draws=2, replays=1, breeding=Breeding(5, 2)
+    WEB,
+    (TESTED,),
+    (OTHER,),
+    runs=1,
+    side_runs=1,
+    pages=12,
+    examples=3,
+    sizes=(2, 15),
+    draws=2,
+    replays=1,
+    breeding=Breeding(5, 2),
 )
 
 

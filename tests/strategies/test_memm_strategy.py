@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from forager import models
 from forager.chains import memm
 from forager.chains.rows import shares
+from forager.chains.vocabulary import Vocabulary, sums
 from forager.errors import ForagerError
 from forager.paths import Ground, Outcome, ShownPath, Step, visit_with
 from forager.similarity import Idf, Query
 from forager.strategies.memm import MemmCrawler
 from forager.strategies.memm_observations import (
+    A_IN,
+    A_OUT,
     ANCHOR_IN,
     ANCHOR_OUT,
+    B_IN,
+    B_OUT,
+    C_IN,
+    C_OUT,
     DESCRIPTION,
+    H_IN,
+    H_OUT,
+    HEAD,
+    HEAD_IN,
+    L_IN,
+    L_OUT,
     LED,
     LINKED,
+    RELATION,
+    SIZE,
+    SIZE_IN,
     TEXT,
+    TITLE,
+    TITLE_IN,
+    U_IN,
+    U_OUT,
+    URL,
+    URL_IN,
     WORD,
     Observer,
     Sets,
 )
 from forager.text import mix, term
-from forager.types import Page, Terms, Url
+from forager.types import Page, Ragged, Terms, Url
 from tests.visits import page_of
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -135,19 +162,74 @@ def test_what_travels_is_the_chain_of_the_model(taught: MemmCrawler) -> None:
     second = taught.score(visit_with(listed, first.state[row : row + 1]))
 
     def features(*parts: Terms) -> object:
-        from forager.types import Ragged
-
         return known.vocabulary.rows(Ragged.of([np.concatenate(parts)]))
 
     see, k = known.observer, taught.states
-    leaving, arriving, common = see.links(home, home.links)
-    alpha = known.model.forward(None, features(see.page(home), leaving[row]))
+    page, leaving, arriving, common = seen(see, home)
+    alpha = known.model.forward(None, features(page, leaving[row]))
     for link in range(len(listed.links)):
-        out, into, shared = see.links(listed, listed.links)
-        here = known.model.forward(alpha, features(see.page(listed), arriving[row], common, out[link]))
+        page, out, into, shared = seen(see, listed)
+        here = known.model.forward(alpha, features(page, arriving[row], common, out[link]))
         ahead = known.model.forward(here, features(into[link], shared))
         value = shares(ahead)[0, : k - 1] @ taught.gamma ** np.arange(k - 1)
         assert second.scores[link] == pytest.approx(value, rel=1e-4)
+
+
+def without(strategy: MemmCrawler, *features: int) -> MemmCrawler:
+    """One that has learnt nothing of some features."""
+    known = strategy._known
+    assert known is not None
+    kept = ~np.isin(known.vocabulary.terms, features)
+    assert kept.sum() == len(kept) - len(features)
+    rows = np.append(kept, True)
+    model = memm.Memm(known.model.first[rows], known.model.pairs, known.model.between[rows], known.model.version)
+    new = copy(strategy)
+    new._known = replace(known, vocabulary=Vocabulary(known.vocabulary.terms[kept]), model=model)
+    return new
+
+
+@pytest.mark.parametrize("inference", ["discounted", "marginal", "viterbi"])
+@pytest.mark.parametrize("seed", [True, False])
+def test_a_score_is_explained_by_what_it_were_without_each_word(inference: str, seed: bool) -> None:
+    strategy = crawler(inference=inference).taught(ground(*NAMES[:-1]))
+    home = PAGES[Url("http://www.f.edu/")]
+    visit = visit_with(home, np.empty((0, 0), np.float32))
+    if not seed:
+        travels = strategy.score(visit).state
+        assert travels is not None
+        visit = visit_with(home, travels[1:])
+    link = home.links.anchors.index(TEACHING)
+    told = strategy.explain(visit, link)
+    assert strategy._known is not None
+    figures, score = dict(told), strategy.score(visit).scores[link]
+    for words, features in {
+        "every in the anchor": (one("every", A_OUT), one("every", A_IN)),
+        "welcome before the anchor": (one("welcome", B_OUT), one("welcome", B_IN)),
+        "university in the title of the page": (one("university", TITLE), one("university", TITLE_IN)),
+        "URL: beside": (one("beside", RELATION),),
+    }.items():
+        less = without(strategy, *features).score(visit).scores[link]
+        assert figures[words] == pytest.approx(score - less, abs=1e-6), words
+    chances = told[: strategy.states]
+    here, _, _ = strategy._forward(strategy._known, visit)
+    assert [figure for _, figure in chances] == pytest.approx(shares(here)[link])
+    assert chances[0][0] == "0 links to go from the page"
+    assert chances[-1][0] == "3 links to go from the page, or more"
+    moved = [abs(figure) for _, figure in told[strategy.states :]]
+    assert moved == sorted(moved, reverse=True)
+    assert not any("…" in words for words, _ in told)
+
+
+def test_the_papers_observations_are_explained_too() -> None:
+    strategy = crawler(features="all").taught(ground(*NAMES[:-1]))
+    page = PAGES[Url("http://www.f.edu/teaching")]
+    told = dict(strategy.explain(visit_with(page, np.empty((0, 0), np.float32)), 0))
+    assert told.keys() >= {"cs in the anchor or near it", "cs on the page", "the page like a target by .1 or more"}
+    assert min(told["cs in the anchor or near it"], told["cs on the page"]) > 0
+
+
+def test_what_has_learnt_nothing_explains_nothing() -> None:
+    assert crawler().explain(visit_with(PAGES[Url("http://www.f.edu/")], np.empty((0, 0), np.float32)), 0) == []
 
 
 def test_a_marginal_score_is_minus_the_expected_hops(taught: MemmCrawler) -> None:
@@ -193,6 +275,13 @@ def observer(sets: Sets) -> Observer:
     return Observer.of(sets, ["teaching"], [target], Idf.of([]), 10, 0)
 
 
+def seen(see: Observer, page: Page) -> tuple[Terms, list[Terms], list[Terms], Terms]:
+    """Features of a page, leaving and arriving ones of each of its links, and what all links have in common."""
+    features, n = see.said(page, page.links).features, len(page.links)
+    rows = [features[row] for row in range(2 * n + 2)]
+    return rows[n], rows[:n], rows[n + 1 : -1], rows[-1]
+
+
 def one(word: str, place: int) -> int:
     return int(mix(np.array([term(word)], np.uint32), place)[0])
 
@@ -203,14 +292,13 @@ def test_the_papers_observations_by_hand() -> None:
     page = page_of(
         "http://b.test/", '<p>exam teaching</p> one two three four five <a href="/syllabus">the course</a> six'
     )
-    seen = set(see.page(page).tolist())
-    assert one("teaching", WORD) in seen
-    assert one("exam", WORD) not in seen
+    own, leaving, arriving, common = seen(see, page)
+    assert one("teaching", WORD) in own
+    assert one("exam", WORD) not in own
     flag = [int(mix(np.zeros(1, np.uint32), place)[0]) for place in (LINKED, LED, TEXT, DESCRIPTION)]
-    assert flag[0] in seen  # a link has a keyword in its URL
-    assert flag[2] in seen  # "exam" and "course" are in the target: the cosine reaches a tenth
-    assert flag[3] not in seen  # nothing is said of the page
-    leaving, arriving, common = see.links(page, page.links)
+    assert flag[0] in own  # a link has a keyword in its URL
+    assert flag[2] in own  # "exam" and "course" are in the target: the cosine reaches a tenth
+    assert flag[3] not in own  # nothing is said of the page
     assert set(arriving[0].tolist()) == {flag[1], one("course", ANCHOR_IN)}
     assert not len(common)
     assert leaving[0].tolist() == [one("course", ANCHOR_OUT)]
@@ -219,13 +307,62 @@ def test_the_papers_observations_by_hand() -> None:
 def test_ours_takes_numbers_alike() -> None:
     see = observer(Sets.OURS)
     pages = [page_of("http://b.test/", f'<a href="/cs{number}.html">CS {number}</a>') for number in (101, 2)]
-    alike = [set(see.links(page, page.links)[0][0].tolist()) for page in pages]
+    alike = [set(seen(see, page)[1][0].tolist()) for page in pages]
     assert alike[0] == alike[1]
+
+
+LISTED = """<title>Teaching 1996</title><p>before the first heading <a href="//c.test/~ann/cv.PDF?x=1">Ann ２３</a> gap
+<h2>Courses of 1996</h2><ul><li><a href="/a/cs_101/notes%20x.html">CS101 a a</a>
+<li><a href="/a/b/page1/">two 22</a></ul>
+<h2>Else</h2><p><a href="/">home</a> after <a href="/a/b/see?u=http://d.test/e_f/7">see</a>"""
+
+
+def test_ours_by_hand() -> None:
+    """All features of a page and its links, word by word and text by text."""
+    page = page_of("http://b.test/a/b/index.html", LISTED)
+    words = [word for leaf in page.leaves for word in re.findall(r"\w+", leaf.lower())]
+    assert [term(word) for word in words] == page.terms.values.tolist()
+    relations = [
+        "ext_pdf depth2 elsewhere home",
+        "ext_html depth3 across",
+        "ext_folder depth4 below",
+        "ext_folder depth1 above",
+        "ext_none depth3 below",  # by the "/" of its query
+    ]
+    urls = ["/~ann/cv.pdf?x=0", "/a/cs 0/notes%0x.html", "/a/b/page0/", "/", "d.test/e f/0"]
+    lasts = ["cv.pdf?x=0", "notes%0x.html", "page0", "", "0"]
+    anchors, above = ["ann 0", "cs0 a a", "two 0", "home", "see"], ["", "courses of 0", "courses of 0", "else", "else"]
+    own, leaving, arriving, common = seen(observer(Sets.OURS), page)
+
+    def features(said: dict[int, str]) -> list[int]:
+        return sorted({one(word, place) for place, text in said.items() for word in re.findall(r"\w+", text)})
+
+    for link in range(5):
+        first, last = page.terms.offsets[[page.links.first_leaf[link], page.links.last_leaf[link] + 1]]
+        sides = " ".join(words[max(first - 10, 0) : first]), " ".join(words[last : last + 10])
+        said = (anchors[link], *sides, above[link], urls[link], lasts[link])
+        out, into = (A_OUT, B_OUT, C_OUT, H_OUT, U_OUT, L_OUT), (A_IN, B_IN, C_IN, H_IN, U_IN, L_IN)
+        assert sorted(leaving[link].tolist()) == features(dict(zip(out, said, strict=True))), link
+        assert sorted(arriving[link].tolist()) == features(
+            dict(zip(into, said, strict=True)) | {RELATION: relations[link]}
+        )
+    size = f"links2 words{int(np.log2(len(words) + 1))}"
+    about = ("teaching 0", "courses of 0 else", "b.test/a/b/index.html", size)
+    assert sorted(common.tolist()) == features(dict(zip((TITLE_IN, HEAD_IN, URL_IN, SIZE_IN), about, strict=True)))
+    of_page = features(dict(zip((TITLE, HEAD, URL, SIZE), about, strict=True)))
+    assert sorted(own.tolist()) == sorted([*of_page, one("teaching", WORD)])
+
+
+@given(st.lists(st.lists(st.integers(0, 9).map(lambda n: n * 429496729), max_size=6, unique=True), max_size=5))
+def test_sums_are_those_of_the_matrix(rows: list[list[int]]) -> None:
+    vocabulary = Vocabulary(np.arange(0, 10, 2, dtype=np.uint32) * np.uint32(429496729))
+    weights, ragged = np.random.default_rng(0).normal(size=(5, 3)), Ragged.of(rows)
+    assert sums(vocabulary.columns(ragged), weights) == pytest.approx(vocabulary.rows(ragged) @ weights)
 
 
 def test_words_alone_see_nothing_of_links() -> None:
     see = observer(Sets.WORDS)
     page = page_of("http://b.test/", '<p>teaching</p><a href="/syllabus">course</a>')
-    assert see.page(page).tolist() == sorted([one("teaching", WORD), one("course", WORD)])
-    leaving, arriving, common = see.links(page, page.links)
-    assert [len(leaving.values), len(arriving.values), len(common)] == [0, 0, 0]
+    own, leaving, arriving, common = seen(see, page)
+    assert set(own.tolist()) == {one("teaching", WORD), one("course", WORD)}
+    assert [*map(len, leaving), *map(len, arriving), len(common)] == [0, 0, 0]

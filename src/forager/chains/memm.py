@@ -82,11 +82,16 @@ class Memm:
             u += observed(common, self.features) @ weights[:-1]
         if known is not None and previous is not None:
             u += np.asarray(known, np.float64)
+        return self.step(previous, u, best=best)
+
+    def step(self, previous: Carried | None, u: Reals, *, best: bool = False) -> Reals:
+        """`forward` where u is known, the constant's part with it: (n, k) for first pages, else (n, k * k)."""
+        # In memory states come before pages: numpy is slow along a last axis of a few numbers.
         if previous is None:
-            return rescaled(u, best=best)
-        before, u = carried(previous, self.states), u.reshape(-1, self.states, self.states)
-        each = before[:, :, None] + (u - log_sum(u)[:, :, None])
-        return rescaled(each.max(axis=1) if best else log_sum(each, axis=1), best=best)
+            return rescaled(np.asfortranarray(u), best=best)
+        before, u = carried(previous, self.states).T, np.ascontiguousarray(u.T).reshape(self.states, self.states, -1)
+        each = before[:, None] + (u - log_sum(u, axis=1)[:, None])
+        return rescaled((each.max(axis=0) if best else log_sum(each, axis=0)).T, best=best)
 
     def potentials(self, seen: Sparse) -> Reals:
         """What observations (n, m) of pages that are not first add to u, (n, k * k): it can travel with a link, where

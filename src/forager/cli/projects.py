@@ -159,7 +159,8 @@ def pages(
     """The pages of the collection."""
     with Catalogue(project) as catalogue:
         for entry in catalogue.pages(limit=limit, order=order, min_relevance=min_relevance):
-            print(json.dumps(_page(entry)) if as_json else f"{entry.relevance:.3f}  {entry.url}  {entry.title}")
+            label = f"  [{entry.label}]" if entry.label else ""
+            print(json.dumps(_page(entry)) if as_json else f"{entry.relevance:.3f}  {entry.url}{label}  {entry.title}")
 
 
 def _page(entry: Entry) -> dict[str, Any]:
@@ -167,6 +168,7 @@ def _page(entry: Entry) -> dict[str, Any]:
         "url": entry.url,
         "title": entry.title,
         "relevance": _finite(entry.relevance),
+        "label": entry.label,
         "depth": entry.depth,
         "score": _finite(entry.score),
         "parent": entry.parent,

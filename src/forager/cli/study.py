@@ -14,6 +14,10 @@ from forager.lab.studies import lexical as of_lexical
 from forager.lab.studies.apprentice import APPRENTICE, KEPT, TOPICS, Plan, run_study
 from forager.lab.studies.apprentice_page import write_page
 from forager.lab.studies.lexical_page import write_page as write_lexical_page
+from forager.lab.studies.paths import TOPICS as PATH_TOPICS
+from forager.lab.studies.paths import Scheme as PathScheme
+from forager.lab.studies.paths import run_path_study
+from forager.lab.studies.paths_page import write_page as write_paths_page
 
 STOPPED = 130
 _OTHERS = ",".join(of_lexical.OTHERS)
@@ -66,6 +70,7 @@ def lexical(
     topics: Annotated[str, typer.Option(help="those tested, separated by commas")] = ",".join(of_lexical.TOPICS),
     others: Annotated[str, typer.Option(help="those on which weights are searched, and options tried too")] = _OTHERS,
     runs: Annotated[int, typer.Option(help="crawls a topic, each from a page of its own")] = 5,
+    side_runs: Annotated[int, typer.Option(help="of them those that options are tried in, and other topics")] = 2,
     pages: Annotated[int, typer.Option(help="of a crawl")] = 400,
     seed: Annotated[int, typer.Option(help="of all chance")] = 0,
     keep: Annotated[Path, typer.Option(help="folder of the finished crawls and parts")] = KEPT,
@@ -73,7 +78,7 @@ def lexical(
 ) -> None:
     """The lexical method: chapter 5 of its thesis. Finished crawls are kept."""
     need_matplotlib()
-    scheme = of_lexical.Scheme(web, _names(topics), _names(others), runs, pages, seed=seed)
+    scheme = of_lexical.Scheme(web, _names(topics), _names(others), runs, min(side_runs, runs), pages, seed=seed)
     with MatrixProgress(err) as progress:
         try:
             found = of_lexical.run_lexical_study(
@@ -83,6 +88,36 @@ def lexical(
             progress.note(f"stopped; what is finished is kept in {keep}, and the same command goes on from there")
             raise typer.Exit(STOPPED) from None
     print(f"{found.done.crawled} cells crawled now; {write_lexical_page(found, out)}")
+
+
+@study.command()
+def paths(
+    courses: Annotated[str, typer.Option(help="folder of a recorded web of universities")] = "../shared/data/webkb",
+    web: Annotated[str, typer.Option(help="folder of a recorded web with topics")] = "../shared/data/wikispeedia",
+    parts: Annotated[Path, typer.Option(help="labels by hand of the parts of course pages")] = Path(
+        "data/course-parts.tsv"
+    ),
+    out: Annotated[
+        Path, typer.Option(help="folder of the pictures; the page is beside it, with the ending .md")
+    ] = Path("docs/lab/paths"),
+    jobs: Annotated[int, typer.Option(help="processes")] = 2,
+    topics: Annotated[str, typer.Option(help="separated by commas")] = ",".join(PATH_TOPICS),
+    runs: Annotated[int, typer.Option(help="crawls a topic, each with another half of it")] = 1,
+    draws: Annotated[int, typer.Option(help="times that what depends on chance is taught for courses")] = 3,
+    seed: Annotated[int, typer.Option(help="of all chance")] = 0,
+    keep: Annotated[Path, typer.Option(help="folder of the finished crawls and parts")] = KEPT,
+    fresh: Annotated[bool, typer.Option("--fresh", help="make again what was made by other code")] = False,
+) -> None:
+    """The path models: context graph, reinforcement spider, HMM, MEMM and CRF. Finished crawls are kept."""
+    need_matplotlib()
+    scheme = PathScheme(courses, web, parts, _names(topics), runs, draws, seed=seed)
+    with MatrixProgress(err) as progress:
+        try:
+            found = run_path_study(scheme, keep, jobs=jobs, fresh=fresh, tell=progress.tell, note=progress.note)
+        except KeyboardInterrupt:
+            progress.note(f"stopped; what is finished is kept in {keep}, and the same command goes on from there")
+            raise typer.Exit(STOPPED) from None
+    print(f"{found.done.crawled} cells crawled now; {write_paths_page(found, out)}")
 
 
 def _names(text: str) -> tuple[str, ...]:

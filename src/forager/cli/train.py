@@ -26,7 +26,9 @@ MOST_MILESTONES = 30  # kinds of them: of more, none is seen often enough
 
 
 def train(
-    model: Annotated[str, typer.Argument(help="context-graph, q-value, hmm or memm; parameters as name:key=value")],
+    model: Annotated[
+        str, typer.Argument(help="context-graph, q-value, hmm, memm or crf; parameters as name:key=value")
+    ],
     out: Annotated[Path, typer.Option(help="the folder for what was learnt")],
     paths: Annotated[Path | None, typer.Option(help="paths that were shown: see `forager teach`")] = None,
     pages: Annotated[

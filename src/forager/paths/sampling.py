@@ -10,9 +10,10 @@ again, until it has so many pages as it may have, or comes from nowhere, or begi
 goes on from there. A page that only t itself leads to, such as an exercise of a course, is on no way to t. In both each
 page before is drawn evenly among those that will do, and no page is met twice; a target that is met ends the path.
 
-No end is drawn again before all others were, so as many paths as wanted can be had. Milestones are the labels of the
-ground. With `lists`, a page without one is a milestone, too, if at least so many of its links, and three in ten, lead
-to pages of the same label: a "student list", or a "goal list" where these are targets.
+No end is drawn again before all others were, so as many paths as wanted can be had, if any; where every page is a
+milestone or near a target there are no fail paths. Milestones are the labels of the ground. With `lists`, a page
+without one is a milestone, too, if at least so many of its links, and three in ten, lead to pages of the same label: a
+"student list", or a "goal list" where these are targets.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ def sample_paths(
     lists: int = 0,
     seed: int = 0,
 ) -> tuple[ShownPath, ...]:
-    """So many paths of each outcome, of 2 to `longest` pages, from pages with one of the labels `starts` if given."""
+    """So many paths of each outcome, of 2 to `longest` pages, from pages with one of the labels `starts` if given.
+
+    No fail paths, if there are none to be had, and perhaps fewer than wanted, if hardly any are.
+    """
     if longest < 2 or min(goals, fails, lists) < 0:
         raise ForagerError(f"{goals} goal and {fails} fail paths of 2 to {longest} pages: there are no such paths")
     rng = np.random.default_rng(seed)
@@ -59,10 +63,11 @@ def sample_paths(
     before = LinkGraph.of(len(ground), ground.graph.targets, ground.graph.sources)
     depth = depths(ground.graph, _starts(ground, starts), ground.targets, longest - 1) if starts else None
     ways = _Ways(ground, before, depth, longest, rng)
-    drawn = [*ways.to_goals(goals), *ways.to_fails(fails, labels)]
-    anchors = _anchors(ground, drawn)
-    outcomes = [Outcome.GOAL] * goals + [Outcome.FAIL] * fails
-    ended = zip(drawn, outcomes, strict=True)
+    arriving, away = ways.to_goals(goals), ways.to_fails(fails, labels)
+    if len(arriving) < goals:
+        raise ForagerError("no target can be reached: name other first pages, or longer paths")
+    anchors = _anchors(ground, [*arriving, *away])
+    ended = [*((way, Outcome.GOAL) for way in arriving), *((way, Outcome.FAIL) for way in away)]
     return tuple(_shown(ground, labels, at, way, outcome, anchors) for at, (way, outcome) in enumerate(ended, 1))
 
 
@@ -120,23 +125,21 @@ class _Ways:
     def to_goals(self, count: int) -> list[Way]:
         links = np.flatnonzero(self.ground.targets[self.ground.graph.targets])
         ends = np.stack([self.ground.graph.targets[links], self.ground.graph.sources[links]], axis=1)
-        return self._drawn(ends, count, self._way, "no target can be reached: name other first pages, or longer paths")
+        return self._drawn(ends, count, self._way)
 
     def to_fails(self, count: int, labels: Labels) -> list[Way]:
         plain = np.fromiter((label is None for label in labels), bool, len(labels))
         ends = np.flatnonzero(plain & ~self.ground.targets & (np.diff(self.before.offsets) > 0))
-        return self._drawn(
-            ends[:, None], count, self._away, "every page is a milestone or near a target: draw no fails"
-        )
+        return self._drawn(ends[:, None], count, self._away)
 
-    def _drawn(self, ends: Places, count: int, way_to: Callable[[Way], Way | None], cure: str) -> list[Way]:
-        """So many ways, none to the same end again before all others were drawn."""
+    def _drawn(self, ends: Places, count: int, way_to: Callable[[Way], Way | None]) -> list[Way]:
+        """So many ways, none to the same end again before all others were drawn; none if there is no way at all."""
         ways: list[Way] = []
         while len(ways) < count:
             drawn = self.rng.permutation(ends).tolist()
             found = [way for way in map(way_to, drawn) if way is not None]
             if not found:
-                raise ForagerError(cure)
+                break
             ways.extend(found[: count - len(ways)])
         return ways
 
@@ -152,14 +155,16 @@ class _Ways:
         way = end
         while before := self._before(way):
             way = [*way, int(self.rng.choice(before))]
-        arrived = len(way) > 1 and (len(way) > len(end) or self._begins(way[-1]))
+        arrived = len(way) > 1 and (len(way) > len(end) or self._begins(way))
         return way[::-1] if arrived else None
 
-    def _begins(self, page: int) -> bool:
-        """May a path begin here?"""
+    def _begins(self, way: Way) -> bool:
+        """May a path begin where an end does? Not where its other pages alone lead to."""
+        page = way[-1]
         if self.depth is not None:
             return bool(self.depth[page] == 0)
-        return bool(self.ground.targets[page]) or not len(_row(self.before, page))
+        linking = _row(self.before, page)
+        return bool(self.ground.targets[page]) or not len(linking) or not np.isin(linking, way).all()
 
     def _before(self, way: Way) -> list[int]:
         """The pages that a way may have come from to its last page."""

@@ -9,6 +9,7 @@ from forager.strategies.backlink import Backlink
 from forager.strategies.best_first import BestFirst
 from forager.strategies.breadth_first import BreadthFirst
 from forager.strategies.context_graph import ContextGraph
+from forager.strategies.crf import PathForager
 from forager.strategies.distiller import Distiller
 from forager.strategies.fish import FishSearch
 from forager.strategies.hmm import Hmm
@@ -38,6 +39,7 @@ STRATEGIES: Mapping[str, registry.Maker] = {
     "q-value": QValue,
     "hmm": Hmm,
     "memm": MemmCrawler,
+    "crf": PathForager,
     "lexical": lexical,
     "apprentice": Apprentice,
 }
@@ -74,6 +76,7 @@ __all__ = [
     "Intelligent",
     "MemmCrawler",
     "PageRank",
+    "PathForager",
     "QValue",
     "Random",
     "SharkSearch",

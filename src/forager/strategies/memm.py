@@ -32,18 +32,19 @@ from forager.chains import memm
 from forager.chains.fitting import Settings
 from forager.chains.paths import Paths
 from forager.chains.rows import Reals, shares
-from forager.chains.vocabulary import Vocabulary
+from forager.chains.vocabulary import Vocabulary, sums
 from forager.errors import ForagerError
 from forager.paths import Ground, ShownPath, hop_layers, hop_states, walks
 from forager.paths.ground import Heard
 from forager.similarity import Idf, Query
-from forager.strategies.memm_observations import VERSION, Observer, Sets
+from forager.strategies.memm_observations import VERSION, Observer, Said, Sets
 from forager.strategies.taught import Ways, check_made
 from forager.types import BEST, Floats, Ids, Page, Parts, Ragged, ScoredLinks, Terms, Visit
 from forager.urls import host, site
 
 Way = NDArray[np.int32]
 SPREAD, MANY = 2, 5  # sites that a feature must be on, where there are more than so many: it should carry over
+TOLD = 1e-6  # difference of a score that is worth a word
 NOBODY = -1  # a page that nothing is seen of but the link to it
 
 
@@ -54,6 +55,14 @@ class Known:
     observer: Observer
     vocabulary: Vocabulary
     model: memm.Memm
+
+    def potentials(self, said: Said, *, first: bool) -> tuple[Reals, Reals]:
+        """What each row of it adds to u: of the page, which is a first one or not, and of those ahead."""
+        columns, after = self.vocabulary.columns(said.features), self.model.after
+        cut = columns.offsets[said.count]
+        here = Ragged(columns.values[:cut], columns.offsets[: said.count + 1])
+        ahead = Ragged(columns.values[cut:], columns.offsets[said.count :] - cut)
+        return sums(here, self.model.first if first else after), sums(ahead, after)
 
 
 class MemmCrawler:
@@ -152,17 +161,22 @@ class MemmCrawler:
 
     def _forward(self, known: Known, visit: Visit) -> tuple[Reals, Reals, Floats]:
         """alpha_u for each link, alpha^ of its target, and what travels."""
-        see, rows, model = known.observer, known.vocabulary.rows, known.model
-        best = self.inference == "viterbi"
-        carried = visit.trace.inlinks.state[:1]
-        before, arrived = (carried[:, : self.states], carried[:, self.states :]) if len(carried) else (None, None)
-        page = rows(_row(see.page(visit.page)))
-        leaving, own, common = see.links(visit.page, visit.links)
-        here = model.forward(before, rows(leaving), page, known=arrived, best=best)
-        onward = model.potentials(rows(own)) + model.potentials(rows(_row(common)))
-        nothing = rows(Ragged.of([()] * len(visit.links)))
-        ahead = model.forward(here, nothing, known=onward, best=best)
+        before, arrived = self._led(visit)
+        said = known.observer.said(visit.page, visit.links)
+        here, onward = (_with_last(rows) for rows in known.potentials(said, first=before is None))
+        here, ahead = self._steps(known.model, before, here + arrived, onward)
         return here, ahead, np.column_stack((here, onward)).astype(np.float32)
+
+    def _steps(self, model: memm.Memm, before: Floats | None, here: Reals, onward: Reals) -> tuple[Reals, Reals]:
+        """alpha_u and alpha^, by the potentials of both."""
+        best, weights = self.inference == "viterbi", model.first if before is None else model.after
+        alpha = model.step(before, here + weights[-1], best=best)
+        return alpha, model.step(alpha, onward + model.after[-1], best=best)
+
+    def _led(self, visit: Visit) -> tuple[Floats | None, Floats | float]:
+        """What travelled with the link to the page: alpha of the page before, potentials of the link."""
+        carried = visit.trace.inlinks.state[:1]
+        return (carried[:, : self.states], carried[:, self.states :]) if len(carried) else (None, 0.0)
 
     def _priority(self, ahead: Reals) -> Reals:
         if self.inference == "marginal":
@@ -172,6 +186,23 @@ class MemmCrawler:
         worth = np.append(self.gamma ** np.arange(self.states - 1), 0.0)
         value: Reals = shares(ahead) @ worth
         return value
+
+    def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
+        """How likely the page is how many links from a target; how much lower the score were without each word that is
+        seen of page and link."""
+        if (known := self._known) is None:
+            return []
+        before, arrived = self._led(visit)
+        links = visit.links.take([link])
+        said = known.observer.said(visit.page, links)
+        here, onward = known.potentials(said.apart, first=before is None)
+        alpha, ahead = self._steps(known.model, before, _without_each(here) + arrived, _without_each(onward))
+        hops = [f"{hops} links to go from the page" for hops in range(self.states)]
+        hops[-1] += ", or more"
+        scores = self._priority(ahead)
+        words = zip(known.observer.told(visit.page, links, said), (scores[0] - scores[1:]).tolist(), strict=True)
+        moved = sorted((word for word in words if abs(word[1]) > TOLD), key=lambda word: -abs(word[1]))
+        return [*zip(hops, shares(alpha)[0].tolist(), strict=True), *moved]
 
     # ---- keeping
 
@@ -212,8 +243,16 @@ def _sites(ground: Ground) -> Ids:
     return np.array([numbers[name] for name in names], np.int32)
 
 
-def _row(seen: Terms) -> Ragged:
-    return Ragged(seen, np.array([0, len(seen)], np.int64))
+def _with_last(rows: Reals) -> Reals:
+    """Each of the rows but the last, and the last one added: that of the page, which all its links have."""
+    summed: Reals = rows[:-1] + rows[-1]
+    return summed
+
+
+def _without_each(rows: Reals) -> Reals:
+    """The sum of all rows, then that of all but each."""
+    whole = rows.sum(axis=0)
+    return np.vstack((whole, whole - rows))
 
 
 class _Describing:
@@ -221,8 +260,7 @@ class _Describing:
 
     def __init__(self, ground: Ground, observer: Observer, read: dict[int, Page]) -> None:
         self._ground, self._observer, self._read = ground, observer, read
-        self._pages: dict[int, Terms] = {}
-        self._links: dict[int, tuple[dict[int, int], Ragged, Ragged, Terms]] = {}
+        self._seen: dict[int, tuple[dict[int, int], Ragged]] = {}
 
     def all(self, sequences: Sequence[Way], *, ahead: bool) -> tuple[Ragged, Ids, NDArray[np.int64]]:
         """Features, page numbers and offsets. `ahead`: of the last page of each nothing is seen but the link to it."""
@@ -244,27 +282,23 @@ class _Describing:
     def _position(self, before: int, seen: int, number: int, after: int) -> Terms:
         parts = [np.empty(0, np.uint32)]
         if seen != NOBODY:
-            parts.append(self._page(seen))
-            if after != NOBODY and (row := self._row(seen, after)) is not None:
-                parts.append(self._of(seen)[1][row])
-        if before != NOBODY and (row := self._row(before, number)) is not None:
-            parts += [self._of(before)[2][row], self._of(before)[3]]
+            rows, features = self._of(seen)
+            page = len(features) // 2 - 1
+            parts.append(features[page])
+            if after != NOBODY and (row := rows.get(after)) is not None:
+                parts.append(features[row])
+        if before != NOBODY:
+            rows, features = self._of(before)
+            page = len(features) // 2
+            if (row := rows.get(number)) is not None:
+                parts += [features[page + row], features[len(features) - 1]]
         return np.concatenate(parts)
 
-    def _page(self, number: int) -> Terms:
-        if number not in self._pages:
-            self._pages[number] = self._observer.page(self._read[number])
-        return self._pages[number]
-
-    def _row(self, source: int, target: int) -> int | None:
-        """The first link of one page to another."""
-        return self._of(source)[0].get(target)
-
-    def _of(self, number: int) -> tuple[dict[int, int], Ragged, Ragged, Terms]:
-        """Of all links of a page: the row of each target, leaving, arriving, and what all have in common."""
-        if number not in self._links:
+    def _of(self, number: int) -> tuple[dict[int, int], Ragged]:
+        """Of a page: the row of the first link to each target, and the features."""
+        if number not in self._seen:
             page = self._read[number]
             ends = self._ground.ends(page).tolist()
             rows = {end: row for row, end in reversed(list(enumerate(ends)))}
-            self._links[number] = rows, *self._observer.links(page, page.links)
-        return self._links[number]
+            self._seen[number] = rows, self._observer.said(page, page.links).features
+        return self._seen[number]

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -72,16 +72,17 @@ class Variant:
     root: int = 0  # examples of other topics
     usual: bool = False  # the critic has the laboratory's usual sample
     everywhere: bool = False  # on the other topics too
+    side: bool = False  # in fewer runs
 
 
-def plain(name: str, strategy: str = "", critic: str = "", root: int = 0, *, everywhere: bool = True) -> Variant:
-    """The thesis' method with some options set otherwise."""
+def plain(name: str, strategy: str = "", critic: str = "", root: int = 0, *, tested: bool = False) -> Variant:
+    """The thesis' method with some options set otherwise, on all topics in few runs; or on those tested, in all."""
     strategy, critic = ":".join(filter(None, (PLAIN, strategy))), ":".join(filter(None, (PLAIN_CRITIC, critic)))
-    return Variant(name, strategy, critic, root, everywhere=everywhere)
+    return Variant(name, strategy, critic, root, everywhere=not tested, side=not tested)
 
 
 BREADTH = Variant("breadth-first", "breadth-first", PLAIN_CRITIC, everywhere=True)
-THESIS = plain("thesis")
+THESIS = Variant("thesis", PLAIN, PLAIN_CRITIC, everywhere=True)
 SHIPPED = Variant("lexical", everywhere=True)
 CRAWLERS = (
     BREADTH,
@@ -96,13 +97,13 @@ CRAWLERS = (
     Variant("oracle", "oracle", PLAIN_CRITIC),
 )
 CONTEXTS = {
-    words: THESIS if words == Settings().context else plain(f"{words} words", f"context={words}", everywhere=False)
+    words: THESIS if words == Settings().context else plain(f"{words} words", f"context={words}", tested=True)
     for words in range(NARROWEST, WIDEST + 1)
 }
 SETS = ("context", "content", "page", "context+content", "context+page", "content+page")
-FEATURES = (*(plain(names.replace("+", ", "), f"features={names}", everywhere=False) for names in SETS), THESIS)
-WEIGHTED = plain("C-values", "weighted=true")
-RARITY = plain("C-values by rarity", "weighted=true", "idf=true", BACKGROUND)
+FEATURES = (*(plain(names.replace("+", ", "), f"features={names}", tested=True) for names in SETS), THESIS)
+WEIGHTED = replace(plain("C-values", "weighted=true"), side=False)
+RARITY = replace(plain("C-values by rarity", "weighted=true", "idf=true", BACKGROUND), side=False)
 OPTIONS = (
     WEIGHTED,
     RARITY,
@@ -130,6 +131,7 @@ class Scheme:
     topics: tuple[str, ...] = TOPICS
     others: tuple[str, ...] = OTHERS
     runs: int = 5  # crawls a topic, each from a page of its own
+    side_runs: int = 2  # of them those that options are tried in, and other topics
     pages: int = PAGES
     examples: int = 5
     sizes: tuple[int, ...] = (4, 8, 16)  # numbers of examples that critics are tried with
@@ -139,8 +141,10 @@ class Scheme:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.runs < 1 or self.pages < 2 or not self.topics or not self.others:
-            raise ForagerError("--runs must be at least 1, --pages 2, and --topics and --others name at least one")
+        if not 1 <= self.side_runs <= self.runs or self.pages < 2 or not self.topics or not self.others:
+            raise ForagerError(
+                "--side-runs must be at least 1, --runs as many, --pages 2, and --topics and --others name at least one"
+            )
         if again := [topic for topic in self.topics if topic in self.others]:
             raise ForagerError(
                 f"{again[0]} is among --topics and --others: weights must not be tested where they were found"
@@ -177,12 +181,14 @@ class Scheme:
             for name, alike in kinds.items():
                 goal = self.goal(topic, alike[0].root, alike[0].usual)
                 strategies = tuple(dict.fromkeys(each.strategy for each in alike))
-                found[name] = Plan(self.web, goal, strategies, alike[0].critic, self.runs, self.pages, self.seed)
+                runs = self.runs if topic in self.topics and not alike[0].side else self.side_runs
+                found[name] = Plan(self.web, goal, strategies, alike[0].critic, runs, self.pages, self.seed)
         return found
 
 
 def plan_name(topic: str, variant: Variant) -> str:
-    return " · ".join([topic, variant.critic, *(["usual sample"] if variant.usual else [])])
+    kinds = {"usual sample": variant.usual, "side": variant.side}
+    return " · ".join([topic, variant.critic, *(kind for kind, so in kinds.items() if so)])
 
 
 def forms(searched: Searched) -> dict[str, Variant]:
@@ -190,7 +196,7 @@ def forms(searched: Searched) -> dict[str, Variant]:
     found: dict[str, Variant] = {}
     for name, form in searched.forms.items():
         a, b, c = form.weights or (0, 0, 0)
-        summed = plain(name, f"form=sum:a={a:.3f}:b={b:.3f}:c={c:.3f}", everywhere=False)
+        summed = plain(name, f"form=sum:a={a:.3f}:b={b:.3f}:c={c:.3f}", tested=True)
         found[name] = summed if form.weights else THESIS
     return found
 

@@ -10,8 +10,7 @@ from forager.lab.linestyles import BLUE, DASHED, DOTTED, GREEN, ORANGE, PURPLE, 
 from forager.lab.metrics import Figure, mean
 from forager.lab.studies.layout import table
 from forager.lab.studies.lexical import SHORT, LexicalStudy, Variant
-from forager.lab.studies.panels import Panels
-from forager.lab.studies.panels import _panels as panelled
+from forager.lab.studies.panels import Panels, panelled
 
 LOOKS = {  # where the laboratory's own do not show what belongs together
     "lexical": Stroke(PURPLE, SOLID),
@@ -54,9 +53,12 @@ def ends(study: LexicalStudy) -> list[int]:
     return sorted({min(SHORT, study.scheme.pages), study.scheme.pages})
 
 
-def counts(study: LexicalStudy, variant: Variant, topics: Iterable[str], pages: int) -> list[list[int]]:
+def counts(
+    study: LexicalStudy, variant: Variant, topics: Iterable[str], pages: int, runs: int | None = None
+) -> list[list[int]]:
     """Relevant pages found: a row a topic, a value a run."""
-    return [[study.found(variant, topic, run, pages) for run in range(study.scheme.runs)] for topic in topics]
+    every = range(study.scheme.runs if runs is None else runs)
+    return [[study.found(variant, topic, run, pages) for run in every] for topic in topics]
 
 
 def average(found: Sequence[Sequence[float]]) -> Figure:

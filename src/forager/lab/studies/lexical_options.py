@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from forager.lab.bootstrap import Difference, Verdict, difference, discoveries
@@ -37,7 +38,7 @@ def _text(study: LexicalStudy) -> str:
     scheme = study.scheme
     return (
         f"The method of the thesis with one thing changed, {scheme.pages} pages. *Tested* are the topics above, "
-        f"*others* those on which weights were searched, {scheme.runs} crawls a topic. Mean relevant pages found; "
+        f"*others* those on which weights were searched, {scheme.side_runs} crawls a topic. Mean relevant pages found; "
         "crawls with more / as many / fewer than with nothing changed; the difference in the share of the pages to "
         "find, with the half width of its 95 % interval over all topics, as if they had been drawn by chance. A "
         "verdict is given only where it holds with a false discovery rate of 5 % over all options. In the picture "
@@ -53,29 +54,29 @@ def _spec(variant: Variant) -> str:
     return " ".join(f"{kind}: `{told}`" for kind, told in zip(("strategy", "critic"), changed, strict=True) if told)
 
 
+def _counts(study: LexicalStudy, variant: Variant, topics: Sequence[str]) -> list[list[int]]:
+    return counts(study, variant, topics, study.scheme.pages, study.scheme.side_runs)
+
+
 def _means(study: LexicalStudy, variant: Variant) -> list[str]:
-    kinds = (study.scheme.topics, study.scheme.others)
-    return [number(average(counts(study, variant, topics, study.scheme.pages))) for topics in kinds]
+    return [number(average(_counts(study, variant, topics))) for topics in (study.scheme.topics, study.scheme.others)]
 
 
 def _cells(study: LexicalStudy, variant: Variant) -> list[str]:
     cells: list[str] = []
     for topics in (study.scheme.topics, study.scheme.others):
-        ours, base = (counts(study, each, topics, study.scheme.pages) for each in (variant, THESIS))
+        ours, base = (_counts(study, each, topics) for each in (variant, THESIS))
         cells += [number(average(ours)), str(Score.of(ours, base))]
     return cells
 
 
 def _compared(study: LexicalStudy, variant: Variant) -> Difference:
     """In shares of what there is to find, so that all topics count alike."""
+    topics = study.scheme.everywhere
     ours, base = (
         [
             [count / study.sizes[topic] for count in row]
-            for topic, row in zip(
-                study.scheme.everywhere,
-                counts(study, each, study.scheme.everywhere, study.scheme.pages),
-                strict=True,
-            )
+            for topic, row in zip(topics, _counts(study, each, topics), strict=True)
         ]
         for each in (variant, THESIS)
     )

@@ -51,7 +51,7 @@ def _made(study: LexicalStudy) -> str:
         "forager lab study lexical",
         f"--topics {','.join(scheme.topics)}",
         f"--others {','.join(scheme.others)}",
-        f"--runs {scheme.runs} --pages {scheme.pages} --seed {scheme.seed}",
+        f"--runs {scheme.runs} --side-runs {scheme.side_runs} --pages {scheme.pages} --seed {scheme.seed}",
     ]
     codes = ", ".join(f"{code} ({count})" for code, count in study.codes.items())
     said = " \\\n  ".join(command)

@@ -75,7 +75,7 @@ def lines(
         if mark is not None:
             axes.axvline(mark[topic], color=FAINT, linewidth=0.8)
 
-    return _panels(list(panels), _names(panels), draw, x, y, own_axes, limits)
+    return panelled(list(panels), _names(panels), draw, x, y, own_axes, limits)
 
 
 def bars(panels: Panels, x: str, y: str, **limits: Any) -> str:
@@ -88,7 +88,7 @@ def bars(panels: Panels, x: str, y: str, **limits: Any) -> str:
             shifted = np.asarray(line.x) + (at - (count - 1) / 2) * step
             axes.bar(shifted, line.y, width=step, color=LOOKS[line.name].colour, linewidth=0)
 
-    return _panels(list(panels), _names(panels), draw, x, y, False, limits)
+    return panelled(list(panels), _names(panels), draw, x, y, False, limits)
 
 
 def stacked(panels: Panels, x: str, y: str, colours: Mapping[str, str]) -> str:
@@ -101,7 +101,7 @@ def stacked(panels: Panels, x: str, y: str, colours: Mapping[str, str]) -> str:
             bottom += np.asarray(line.y)
 
     names = {name: Stroke(colour, SOLID) for name, colour in colours.items()}
-    return _panels(list(panels), names, draw, x, y, False, {"ylim": (0, 1)})
+    return panelled(list(panels), names, draw, x, y, False, {"ylim": (0, 1)})
 
 
 def row_bars(values: Mapping[str, Sequence[tuple[str, float]]], x: str) -> str:
@@ -134,7 +134,7 @@ def _names(panels: Panels) -> dict[str, Stroke]:
     return {line.name: LOOKS[line.name] for given in panels.values() for line in given}
 
 
-def _panels(
+def panelled(
     topics: Sequence[str],
     names: Mapping[str, Stroke],
     draw: Callable[[Axes, str], None],
