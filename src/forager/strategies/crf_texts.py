@@ -8,8 +8,9 @@ the page that it is on, as an exercise has that of its course, or another one.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ _MOST = 100  # numbers of a page that count
 _ZEROS = bytes(ord("0") if ord("0") <= octet <= ord("9") else octet for octet in range(256))
 _BEFORE_NUMBER = re.compile("(?<=[A-Za-z])[ .-](?=[0-9])")
 _ATTRIBUTES = re.compile(r"[#.]\S*")
+_BETWEEN = "\x1e"  # texts that are changed together
 _KIND = 24  # bits below the kind, for the row
 
 
@@ -52,14 +54,13 @@ class Texts:
 
     def add_shapes(self, kind: int, texts: Sequence[str], first: int = 0) -> None:
         """The shapes of each row, from `first` on."""
-        for row, text in enumerate(texts, (kind << _KIND) + first):
-            if DIGIT.search(text):
-                self.numbered.append(_BEFORE_NUMBER.sub("", text))
-                self.shapes_of.append(row)
+        held = [at for at, text in enumerate(texts) if DIGIT.search(text)]
+        self.numbered += _at_once(partial(_BEFORE_NUMBER.sub, ""), [texts[at] for at in held])
+        self.shapes_of += [(kind << _KIND) + first + at for at in held]
 
     def cut(self) -> tuple[Terms, Places, Places]:
         """All words with their kinds and rows: those of texts, then shapes, then flags of numbers."""
-        hashed = terms([*self.texts, *self.numbered, *map(_zeroed, self.numbered)])
+        hashed = terms([*self.texts, *self.numbered, *_at_once(_zeroed, self.numbered)])
         plain, spread = len(self.texts), len(self.texts) + len(self.numbered)
         whole, exact = hashed.offsets[plain], hashed.offsets[spread]
         of = np.repeat(np.array(self.of + self.shapes_of, np.int64), hashed.lengths[:spread])
@@ -89,6 +90,14 @@ class Texts:
 
 def _row(of: Any) -> Any:
     return of & ((1 << _KIND) - 1)
+
+
+def _at_once(change: Callable[[str], str], texts: Sequence[str]) -> list[str]:
+    """Each text changed, by one call for all: many times as fast, where they are short."""
+    joined = _BETWEEN.join(texts)
+    if joined.count(_BETWEEN) != len(texts) - 1:  # none at all, or one that holds it
+        return [change(text) for text in texts]
+    return change(joined).split(_BETWEEN)
 
 
 def _zeroed(text: str) -> str:
