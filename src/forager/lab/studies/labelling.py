@@ -39,6 +39,7 @@ from forager.types import Parts, Url
 Labels: TypeAlias = tuple[str, ...]  # of the pages of a path
 
 COUNTS = (10, 20, 50, 122, 2000)  # training paths; the last are more than anybody would show
+MANY = 1000  # so many are drawn only once
 TESTED = 68
 ARRIVING = 78 / 122  # share of the paths
 LONGEST = 8
@@ -154,7 +155,7 @@ def labelling_section(labelled: Labelled, groups: Sequence[str], draws: int) -> 
     text = (
         f"The CRF names the pages of {TESTED} paths through a university that it has not seen, of which "
         f"{round(ARRIVING * TESTED)} end in a goal; summed over {', '.join(name.capitalize() for name in groups)} and "
-        f"{draws} draws of paths. All paths are drawn from the links of the web, from the department's page on. Over "
+        f"{draws} draws of paths, 1 of {MANY:,} and more. All paths are drawn from the links of the web, from the department's page on. Over "
         "all states: the mean over the labels of the test paths. *Paths told rightly*: those of which the chance that "
         "the last page is a goal is above a half just if it is one."
     )

@@ -29,7 +29,7 @@ from forager.lab.results import figures
 from forager.lab.studies.apprentice import STEERED_BY
 from forager.lab.studies.course_typing import type_parts
 from forager.lab.studies.keeping import Kept
-from forager.lab.studies.labelling import COUNTS, MODELS, Labelled, LabelPart, code_behind
+from forager.lab.studies.labelling import COUNTS, MANY, MODELS, Labelled, LabelPart, code_behind
 from forager.lab.studies.parts import make_parts
 
 TARGET, GROUPS = "course", "university"
@@ -95,7 +95,7 @@ class Scheme:
             for model in self.models.values()
             for count in self.counts
             for group in groups
-            for draw in range(self.draws)
+            for draw in range(self.draws if count < MANY else 1)
         ]
 
 
