@@ -155,8 +155,8 @@ def labelling_section(labelled: Labelled, groups: Sequence[str], draws: int) -> 
     text = (
         f"The CRF names the pages of {TESTED} paths through a university that it has not seen, of which "
         f"{round(ARRIVING * TESTED)} end in a goal; summed over {', '.join(name.capitalize() for name in groups)} and "
-        f"{draws} draws of paths, 1 of {MANY:,} and more. All paths are drawn from the links of the web, from the department's page on. Over "
-        "all states: the mean over the labels of the test paths. *Paths told rightly*: those of which the chance that "
-        "the last page is a goal is above a half just if it is one."
+        f"{draws} draws of paths, of {MANY:,} and more one. All paths are drawn from the links of the web, from the "
+        "department's page on. Over all states: the mean over the labels of the test paths. *Paths told rightly*: "
+        "those of which the chance that the last page is a goal is above a half just if it is one."
     )
     return Section("labelling", "Names of pages", text, THESIS, table=table(head, rows))
