@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from forager.cli import app
 from forager.errors import ForagerError
 from forager.store import Catalogue
 from forager.strategies import STRATEGIES
+from forager.types import Visit
 from tests.lab.warc import write_web
 
 MODELS = [name for name, maker in STRATEGIES.items() if hasattr(maker, "taught")]
@@ -180,6 +182,29 @@ def test_pages_have_the_labels_that_were_taught(web: Path, elsewhere: Path, tmp_
     assert sum(courses) == len(courses) == COURSES
     assert sum(row["label"] == "goal" for row in rows) < len(rows) / 2
     assert "/courses/cs100  [goal]  CS 100" in run("pages", str(project))
+
+
+@pytest.mark.parametrize("model", ["crf", "memm"])
+def test_why_knows_what_travelled_to_the_page(model: str, web: Path, elsewhere: Path, tmp_path: Path) -> None:
+    """The pages of the way are scored again, from the seed on, and so is the last link."""
+    scored: list[float] = []
+    made: Any = STRATEGIES[model]
+    run("train", model, "--web", str(web), "--target", "course", "--folds", "0", "--out", str(tmp_path / "taught"))
+    project = crawled(tmp_path, elsewhere)
+    url = f"http://{SCHOOLS[-1]}.test/courses/cs100"
+    with pytest.MonkeyPatch.context() as patch:
+        explain = made.explain
+
+        def spy(self: Any, visit: Visit, link: int) -> Any:
+            scored.append(float(self.score(visit).scores[link]))
+            return explain(self, visit, link)
+
+        patch.setattr(made, "explain", spy)
+        run("why", str(project), url)
+    with Catalogue(project) as catalogue:
+        way = catalogue.why(url)
+    assert len(way) == 4
+    assert scored == [pytest.approx(way[-1].score, rel=1e-5)]
 
 
 def test_a_label_used_once_is_told(web: Path, tmp_path: Path) -> None:
