@@ -15,7 +15,7 @@ demo: $(VENV)/ready
 	$(BIN)/forager demo
 
 test: $(VENV)/ready lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

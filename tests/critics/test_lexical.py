@@ -177,7 +177,7 @@ def test_before_it_is_taught_it_says_what_to_do(ask: Callable[[Lexical], object]
 
 
 def test_relevance_falls_from_level_to_level() -> None:
-    critic = fitted()
+    critic = fitted(Lexical(focus=[TARGET], counts="levels"))
     pages = [page("a dinosaur and its neck"), page("a gene in a cell"), page("an experiment and a theory"), page(ELSE)]
     judged = critic.judge(pages)
     assert [one.relevance for one in judged] == pytest.approx([1, 2 / 3, 1 / 3, 0])
@@ -189,7 +189,7 @@ def test_relevance_falls_from_level_to_level() -> None:
 
 
 def test_finer_relevance_tells_pages_of_a_level_apart_and_keeps_the_levels() -> None:
-    critic = fitted(Lexical(focus=[TARGET], counts="finer"))
+    critic = fitted(Lexical(focus=[TARGET]))
     more, less = page("a dinosaur and its neck"), page("a dinosaur, its neck and a violin concert")
     pages = [more, less, page("a gene in a cell"), page("an experiment and a theory"), page(ELSE)]
     assert [critic.level_of(page) for page in pages] == [1, 1, 2, 3, 4]
@@ -202,16 +202,16 @@ def test_finer_relevance_tells_pages_of_a_level_apart_and_keeps_the_levels() -> 
 
 
 def test_a_level_without_terms_keeps_its_number() -> None:
-    critic = fitted(None, TARGET, ROOT)
+    critic = fitted(Lexical(focus=[TARGET], counts="levels"), TARGET, ROOT)
     assert critic.classes == (TARGET, PARENT, ROOT, OTHER)
     assert [one.relevance for one in critic.judge([page("an experiment and a theory")])] == pytest.approx([1 / 3])
-    upper = fitted(None, TARGET, PARENT)  # but not one above all that have terms
+    upper = fitted(Lexical(focus=[TARGET], counts="levels"), TARGET, PARENT)  # but not one above all that have terms
     assert upper.classes == (TARGET, PARENT, OTHER)
     assert upper.judge([page("a gene in a cell")])[0].relevance == pytest.approx(1 / 2)
 
 
 def test_options_reach_the_levels() -> None:
-    critic = fitted(Lexical(focus=[TARGET], weighted=True, strict=False, parent_terms=1))
+    critic = fitted(Lexical(focus=[TARGET], weighted=True, strict=False, parent_terms=1, counts="levels"))
     settings = critic.levels.settings
     assert (settings.weighted, settings.strict, settings.parent_terms) == (True, False, 1)
     lonely, whole = page("a fossil skeleton and a fossil skull"), page("a fossil skeleton, a fossil skull and a gene")
@@ -250,7 +250,7 @@ def test_it_explains_itself_and_says_when_it_went_word_by_word() -> None:
 
 
 def test_it_combines_with_other_critics() -> None:
-    both = fitted() & Predicate(keywords=["neck"])
+    both = fitted(Lexical(focus=[TARGET], counts="levels")) & Predicate(keywords=["neck"])
     assert [one.relevance for one in both.judge([page("a dinosaur and its neck"), page("a gene")])] == [1, 0]
 
 

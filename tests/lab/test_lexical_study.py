@@ -118,9 +118,9 @@ def trial() -> Trial:
 @pytest.mark.parametrize(
     ("spec", "score"),
     [
-        ("lexical", PRODUCT),
-        ("lexical:form=sum", summed((0.627, 0.062, 0.311))),
-        ("lexical:form=sum:a=0.1:b=0.8:c=0.1", summed((0.1, 0.8, 0.1))),
+        ("lexical:proximity=0.0", PRODUCT),
+        ("lexical:proximity=0.0:form=sum", summed((0.627, 0.062, 0.311))),
+        ("lexical:proximity=0.0:form=sum:a=0.1:b=0.8:c=0.1", summed((0.1, 0.8, 0.1))),
     ],
 )
 def test_a_replay_fetches_what_the_crawl_does(trial: Trial, spec: str, score: LinkScore) -> None:
@@ -137,7 +137,7 @@ def test_a_replay_fetches_what_the_crawl_does(trial: Trial, spec: str, score: Li
 def test_the_links_followed_are_those_of_the_crawl() -> None:
     lab = experiment.laboratory(PLAIN)
     trial = level_trial(lab, LevelGoal(TESTED, examples=3), Spec("lexical"), run=0, seed=0)
-    strategy = lexical(critic=trial.critic)
+    strategy = lexical(critic=trial.critic, proximity=0.0)
     config = CrawlConfig(
         seeds=tuple(trial.seeds), frontier=FrontierConfig(delay=0), stop=StopConfig(pages=100), seed=trial.seed
     )

@@ -102,9 +102,11 @@ def test_equal_sums_are_equal_scores() -> None:
 
 
 def test_the_levels_travel_with_the_link() -> None:
-    state = lexical(critic=ByTitle(), context=4).score(visit_of(page("science"))).state
-    assert state is not None
-    assert state.tolist() == [[x, y, 3] for x, y in zip(CONTEXT, CONTENT, strict=True)]
+    levels = [[x, y, 3] for x, y in zip(CONTEXT, CONTENT, strict=True)]
+    for proximity in (0.0, 1.0):
+        state = lexical(critic=ByTitle(), context=4, proximity=proximity).score(visit_of(page("science"))).state
+        assert state is not None
+        assert state[:, :3].tolist() == levels
 
 
 def test_an_empty_anchor_or_context_is_outside() -> None:
@@ -204,8 +206,22 @@ def test_links_in_menus_may_count_less() -> None:
     assert scores(navigation=3.0) == [-2, -12, -8, -12]
 
 
-def test_it_learns_only_if_asked_to() -> None:
-    plain, learning = lexical(critic=ByTitle()), lexical(critic=ByTitle(), proximity=0.5)
+def test_pages_of_a_level_may_be_told_apart() -> None:
+    critic = ByTitle()
+    for title in ("dna", "science"):
+        found = critic.terms_of(page(title))
+        score = float(critic.levels.page_scores(found.terms, found.weights)[0])
+        level = critic.levels.page_level(found.terms, found.weights)
+        state = lexical(critic=critic, context=4, finer=True).score(visit_of(page(title))).state
+        assert state is not None
+        assert state[0, 2] == pytest.approx(level - score / (1 + score))
+    assert score == 0  # nothing of the target, no difference
+    told = lexical(critic=critic, context=4, finer=True).explain(visit_of(page("dna")), 0)
+    assert any(line.startswith("page at level 1") for line, _ in told)
+
+
+def test_it_learns_unless_asked_not_to() -> None:
+    plain, learning = lexical(critic=ByTitle(), proximity=0.0), lexical(critic=ByTitle())
     assert type(plain) is Lexical
     assert isinstance(learning, LearningLexical)
     for verbs in (Learns, Rescores, Persists):

@@ -3,12 +3,10 @@
 The topic is a directory path: level 1 is the target, 2 its parent, …; n is the highest level that has terms. With the
 page level of `forager.lexical.levels`, n + 1 where the page fits nowhere,
 
-    relevance(u) = (n + 1 - level(u)) / n
-
-or, where `counts` is "target", 1 at level 1 and 0 elsewhere; or, where it is "finer", with s(u) the page score at level
-1, so that pages of one level are told apart,
-
     relevance(u) = (n + 1 - level(u) - 1 / (1 + s(u))) / n        0 where it fits nowhere
+
+s(u) being the page score at level 1, so that pages of one level are told apart (ours); or, where `counts` is "levels",
+(n + 1 - level(u)) / n; or, where it is "target", 1 at level 1 and 0 elsewhere, as the thesis counts.
 
 topics is 1 for that level's topic and 0 for all others.
 
@@ -115,7 +113,7 @@ class Lexical(Combines):
         idf: bool = False,
         strict: bool = True,
         above: Literal["exact", "below", "all"] = "exact",
-        counts: Literal["levels", "target", "finer"] = "levels",
+        counts: Literal["finer", "levels", "target"] = "finer",
         navigation: bool = True,
     ) -> None:
         self.target = _target((focus,) if isinstance(focus, str) else tuple(focus))

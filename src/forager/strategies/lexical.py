@@ -7,9 +7,9 @@ page have a level each (`lexical_links`), and it scores
 
 ties in order of discovery. The thesis does not say what becomes of a link found again; here it takes its best score.
 
-Ours, all off unless asked for: links in menus and footers have their link score times `navigation`; links near others
-that have paid, times 1 - `proximity` x, also if that turns out later; terms that led to good pages weigh more, by
-`reward` (`lexical_learning`).
+Ours: links near others that have paid have their link score times 1 - `proximity` x, also if that turns out later
+(`lexical_learning`). Ours and off unless asked for: links in menus and footers, times `navigation`; pages of one level
+told apart (`finer`); terms that led to good pages weigh more, by `reward`. The thesis' own is `proximity = 0`.
 """
 
 from __future__ import annotations
@@ -144,9 +144,10 @@ def lexical(
     weighted: bool | None = None,
     context: int = Settings().context,
     parent_terms: int | None = None,
+    finer: bool = False,
     combine: Literal["best", "first", "latest", "mean"] = "best",
     navigation: float = 1.0,
-    proximity: float = 0.0,
+    proximity: float = 1.0,
     near: int = 3,
     reward: float = 0.0,
     every: int = 25,
@@ -156,7 +157,7 @@ def lexical(
         told = "navigation must be above 0, proximity from 0 to 1, reward 0 or more, near and every 1 or more"
         raise ForagerError(f"lexical: {told}")
     score = LinkScore.of(features, form, (a, b, c))
-    links = LinkLevels.of(critic, score.features, weighted, context, parent_terms)
+    links = LinkLevels.of(critic, score.features, weighted, context, parent_terms, finer)
     thesis = Lexical(links, score, Combine(Policy(combine)), navigation)
     if not (proximity or reward):
         return thesis

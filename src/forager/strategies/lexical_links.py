@@ -9,7 +9,8 @@ A link (u,v) has three levels on a topic path (`forager.lexical.levels`), each f
     product   context * content * page
     sum       a context + b content + c page
 
-The lower the sooner. Features may be left out of either form.
+The lower the sooner. Features may be left out of either form. *Finer* (ours): with s(u) the page score at level 1, page
+is that level less s(u) / (1 + s(u)), so that pages of one level are told apart.
 """
 
 from __future__ import annotations
@@ -73,10 +74,17 @@ class LinkLevels:
     features: tuple[str, ...]  # the others are not looked at: 0
     path: TopicLevels  # for pages
     words: TopicLevels  # for anchors and what stands around them
+    finer: bool = False
 
     @classmethod
     def of(
-        cls, critic: Critic, features: tuple[str, ...], weighted: bool | None, context: int, parent_terms: int | None
+        cls,
+        critic: Critic,
+        features: tuple[str, ...],
+        weighted: bool | None,
+        context: int,
+        parent_terms: int | None,
+        finer: bool = False,
     ) -> Self:
         """With the settings of the critic where none are given."""
         source = with_levels(critic)
@@ -89,7 +97,7 @@ class LinkLevels:
         )
         same = settings == own
         path = source.levels if same else TopicLevels(source.levels.terms, source.levels.weights, settings)
-        return cls(source, features, path, path)
+        return cls(source, features, path, path, finer)
 
     def __call__(self, visit: Visit) -> Floats:
         """(n, 3) of the n links."""
@@ -100,12 +108,20 @@ class LinkLevels:
         if "content" in self.features:
             levels[:, 1] = self.words.content_levels(texts.anchors)
         if "page" in self.features and len(levels):
-            levels[:, 2] = self.page(visit.page)
+            levels[:, 2] = self.page(visit.page) - self._above(visit.page)
         return levels
 
     def page(self, page: Page) -> int:
         found = self.critic.terms_of(page)
         return self.path.page_level(found.terms, found.weights)
+
+    def _above(self, page: Page) -> float:
+        """By how much a page is better than its level."""
+        if not self.finer:
+            return 0.0
+        found = self.critic.terms_of(page)
+        score = float(self.path.page_scores(found.terms, found.weights)[0])
+        return score / (1 + score)
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
         """Each level with the terms that speak for it, strongest first; the values are their similarities."""
@@ -117,7 +133,8 @@ class LinkLevels:
             "content": self.words.content_matches(page.text(first, last)),
             "page": self.path.page_matches(found.terms, found.weights),
         }
-        levels = self(replace(visit, links=visit.links.take([link])))[0].astype(int).tolist()
+        levels = self(replace(visit, links=visit.links.take([link])))[0]
+        levels = np.ceil(levels).astype(int).tolist()  # finer or not
         names = ("words around it", "anchor", "page" if found.spoken else "page, word by word,")
         told = [
             line

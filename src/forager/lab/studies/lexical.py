@@ -111,6 +111,7 @@ OPTIONS = (
     plain("3 parent terms", "parent_terms=3"),
     plain("links in menus twice as far", "navigation=2.0"),
     plain("no terms of menus", critic="navigation=false"),
+    plain("pages of a level told apart", "finer=true"),
     plain("proximity .5", "proximity=0.5"),
     plain("proximity 1", "proximity=1.0"),
     plain("reward 1", "reward=1.0"),

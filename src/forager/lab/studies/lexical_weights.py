@@ -41,8 +41,8 @@ Weights: TypeAlias = tuple[float, float, float]  # context, content, page
 Fitness: TypeAlias = Callable[[Weights], float]
 
 # The method as the thesis has it, spelt out: it stays what it is, whatever becomes the default.
-PLAIN = "lexical:weighted=false:parent_terms=0:navigation=1.0:proximity=0.0:reward=0.0:combine=best"
-PLAIN_CRITIC = "lexical:mode=all:terms=160:strict=true:above=exact:navigation=true"
+PLAIN = "lexical:weighted=false:parent_terms=0:finer=false:navigation=1.0:proximity=0.0:reward=0.0:combine=best"
+PLAIN_CRITIC = "lexical:mode=all:terms=160:strict=true:above=exact:navigation=true:counts=levels"
 LEAST, DIGITS = 0.001, 3
 PRODUCT = LinkScore()
 EQUALLY: Weights = (0.334, 0.333, 0.333)
