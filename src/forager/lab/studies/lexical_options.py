@@ -9,7 +9,7 @@ from forager.lab.bootstrap import Difference, Verdict, difference, discoveries
 from forager.lab.plots import differences
 from forager.lab.studies.layout import Section, table
 from forager.lab.studies.lexical import OPTIONS, THESIS, LexicalStudy, Variant
-from forager.lab.studies.lexical_counts import Score, average, counts, number
+from forager.lab.studies.lexical_counts import Score, average, counts, ends, number
 from forager.lab.studies.lexical_weights import PLAIN, PLAIN_CRITIC
 
 MEASURE, END = "share", "end"
@@ -20,29 +20,38 @@ PAPER = (
 
 
 def options(study: LexicalStudy) -> Section:
-    found = {each.name: _compared(study, each) for each in OPTIONS}
-    real = discoveries([each.p for each in found.values()])
+    places = ends(study)
+    found = {(each.name, pages): _compared(study, each, pages) for each in OPTIONS for pages in places}
+    real = dict(zip(found, discoveries([each.p for each in found.values()]).tolist(), strict=True))
+    verdicts = {key: _verdict(found[key], told) for key, told in real.items()}
     usual = _means(study, THESIS)
-    rows, pairs = [["as in the thesis", "", usual[0], "", usual[1], "", "", ""]], []
-    for variant, told, compared in zip(OPTIONS, real.tolist(), found.values(), strict=True):
-        verdict = Verdict.OPEN if not told else Verdict.BETTER if compared.mean > 0 else Verdict.WORSE
-        rows.append([variant.name, _spec(variant), *_cells(study, variant), _interval(compared), str(verdict)])
-        pairs.append(_pair(variant.name, compared, verdict))
+    rows = [["as in the thesis", "", usual[0], "", usual[1], "", *[""] * (2 * len(places))]]
+    for variant in OPTIONS:
+        keys = [(variant.name, pages) for pages in places]
+        told = [cell for key in keys for cell in (_interval(found[key]), str(verdicts[key]))]
+        rows.append([variant.name, _spec(variant), *_cells(study, variant), *told])
+    last = [(each.name, places[-1]) for each in OPTIONS]
+    pairs = [_pair(key[0], found[key], verdicts[key]) for key in last]
     report = {"pairwise": pairs, "results": [{"strategy": each.name} for each in OPTIONS]}
     picture = differences(report, THESIS.name, MEASURE, END, "share of the pages to find, minus that of the thesis")
-    head = ["", "", "tested", "crawls", "others", "crawls", "difference", "verdict"]
+    late = [f"{what}, {pages} pages" for pages in places for what in ("difference", "verdict")]
+    head = ["", "", "tested", "crawls", "others", "crawls", *late]
     return Section("options", "Options of ours", _text(study), PAPER, {"options": picture.svg}, table(head, rows))
+
+
+def _verdict(compared: Difference, told: bool) -> Verdict:
+    return Verdict.OPEN if not told else Verdict.BETTER if compared.mean > 0 else Verdict.WORSE
 
 
 def _text(study: LexicalStudy) -> str:
     scheme = study.scheme
     return (
-        f"The method of the thesis with one thing changed, {scheme.pages} pages. *Tested* are the topics above, "
-        f"*others* those on which weights were searched, {scheme.side_runs} crawls a topic. Mean relevant pages found; "
+        f"The method of the thesis with one thing changed. *Tested* are the topics above, *others* those on which "
+        f"weights were searched, {scheme.side_runs} crawls a topic. Mean relevant pages found in {scheme.pages} pages; "
         "crawls with more / as many / fewer than with nothing changed; the difference in the share of the pages to "
         "find, with the half width of its 95 % interval over all topics, as if they had been drawn by chance. A "
-        "verdict is given only where it holds with a false discovery rate of 5 % over all options. In the picture "
-        "thick lines are Student's t, thin ones bootstrap-t."
+        "verdict is given only where it holds with a false discovery rate of 5 % over all of these comparisons. In "
+        f"the picture, which is of {scheme.pages} pages, thick lines are Student's t, thin ones bootstrap-t."
     )
 
 
@@ -54,8 +63,8 @@ def _spec(variant: Variant) -> str:
     return " ".join(f"{kind}: `{told}`" for kind, told in zip(("strategy", "critic"), changed, strict=True) if told)
 
 
-def _counts(study: LexicalStudy, variant: Variant, topics: Sequence[str]) -> list[list[int]]:
-    return counts(study, variant, topics, study.scheme.pages, study.scheme.side_runs)
+def _counts(study: LexicalStudy, variant: Variant, topics: Sequence[str], pages: int | None = None) -> list[list[int]]:
+    return counts(study, variant, topics, pages or study.scheme.pages, study.scheme.side_runs)
 
 
 def _means(study: LexicalStudy, variant: Variant) -> list[str]:
@@ -70,13 +79,13 @@ def _cells(study: LexicalStudy, variant: Variant) -> list[str]:
     return cells
 
 
-def _compared(study: LexicalStudy, variant: Variant) -> Difference:
+def _compared(study: LexicalStudy, variant: Variant, pages: int) -> Difference:
     """In shares of what there is to find, so that all topics count alike."""
     topics = study.scheme.everywhere
     ours, base = (
         [
             [count / study.sizes[topic] for count in row]
-            for topic, row in zip(topics, _counts(study, each, topics), strict=True)
+            for topic, row in zip(topics, _counts(study, each, topics, pages), strict=True)
         ]
         for each in (variant, THESIS)
     )
