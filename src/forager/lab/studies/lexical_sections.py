@@ -61,6 +61,7 @@ def crawlers(study: LexicalStudy) -> Section:
     parts = [
         *(by_topic(study, named, pages) for pages in ends(study)),
         table(head, rows),
+        _against_thesis(study, named),
         _each_crawl(study, named),
         _by_its_own_word(study),
     ]
@@ -124,6 +125,18 @@ def _curves(study: LexicalStudy) -> dict[str, list[Line]]:
         ]
         for topic in study.scheme.topics
     }
+
+
+def _against_thesis(study: LexicalStudy, named: Mapping[str, Variant]) -> str:
+    topics, rows = study.scheme.topics, []
+    for name, each in named.items():
+        if each != THESIS:
+            scores = [
+                Score.of(counts(study, each, topics, pages), counts(study, THESIS, topics, pages))
+                for pages in ends(study)
+            ]
+            rows.append([name, *map(str, scores)])
+    return table(["against thesis, better / equal / worse", *(f"{pages} pages" for pages in ends(study))], rows)
 
 
 def _each_crawl(study: LexicalStudy, named: Mapping[str, Variant]) -> str:

@@ -104,10 +104,10 @@ def few(study: LexicalStudy) -> Section:
         "How well critics that were taught with few examples rank all pages of the web that none of them was shown: "
         f"average precision, mean over {study.scheme.draws} draws of examples. The lexical critic has so many examples "
         "of each level of the path; naive Bayes, the cosine to the most similar example and the description critic "
-        "(word embeddings) are taught with the same pages. *Finer*: pages of one level ranked by the score that they "
-        "have at level 1, which the critic does not tell. *600 others*: the examples of the topic, and 600 pages of "
-        f"others. *{WORDS.capitalize()}*: no examples, only the names in the path. A topic that has less than twice as "
-        "many pages as it would give away has no figure."
+        "(word embeddings) are taught with the same pages. *Finer*, the critic as it comes: pages of one level ranked "
+        "by the score that they have at level 1; without, by the level alone. *600 others*: the examples of the topic, "
+        f"and 600 pages of others. *{WORDS.capitalize()}*: no examples, only the names in the path. A topic that has "
+        "less than twice as many pages as it would give away has no figure."
     )
     paper = (
         "that terms of a few documents a level suffice, where methods that learn from many would fail, is the claim; "
