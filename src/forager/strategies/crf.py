@@ -121,7 +121,7 @@ class PathForager:
         return [next(found) if read else () for read in np.isin(np.arange(len(shown)), lessons.shown)]
 
     def goal_chances(self, ground: Ground, shown: Sequence[ShownPath]) -> Reals:
-        """The probability that each path ends in goal, all of it seen; nan where a page cannot be read."""
+        """The chance that each path has ended in goal, not fail, all of it seen; nan where a page cannot be read."""
         lessons = Lessons.of(ground, shown, self.features)
         chances = np.full(len(shown), np.nan)
         chances[lessons.shown] = self._known.goal_chances(lessons)

@@ -27,7 +27,7 @@ from forager.chains.paths import LINK, PAGE, Paths
 from forager.chains.rows import CURE, Reals, log_sum, rescaled
 from forager.errors import ForagerError
 from forager.strategies.crf_features import Known, Seen
-from forager.strategies.crf_lessons import GOAL, Lessons
+from forager.strategies.crf_lessons import FAIL, GOAL, Lessons
 from forager.types import Floats, Parts
 
 
@@ -119,11 +119,14 @@ class Model:
         return [tuple(named[start:end:step]) for start, end in pairwise(paths.offsets.tolist())]
 
     def goal_chances(self, lessons: Lessons) -> Reals:
-        """Pr(y_n = goal | x) of each path."""
+        """Pr(y_n = goal | x) of each path, which has ended: y_n is goal or fail."""
         if not len(lessons):
             return np.empty(0)
         paths = self.paths(lessons)
-        chances: Reals = self.crf.lattice(paths).marginals()[paths.last, self.labels.index(GOAL)]
+        likely = self.crf.lattice(paths).marginals()[paths.last]
+        goal = likely[:, self.labels.index(GOAL)]
+        fail = likely[:, self.labels.index(FAIL)] if FAIL in self.labels else 1 - goal
+        chances: Reals = goal / (goal + fail)
         return chances
 
     # ---- parts

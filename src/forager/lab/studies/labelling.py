@@ -8,7 +8,7 @@ of 68 test paths end in a goal, as in the thesis, and as large a share of any ot
     precision(c) = pages of c that are named c / pages named c        recall(c) = the same / pages of c
 
 *goal* is that of the label goal; *all states* the mean over all labels that test paths have, a label that no page was
-given counting 0. *Paths*: the share of paths of which Pr(last page is goal) is above 1/2 just if they arrive.
+given counting 0. *Paths*: the share of paths whose last page is likelier goal than fail just if they arrive.
 """
 
 from __future__ import annotations
@@ -157,6 +157,6 @@ def labelling_section(labelled: Labelled, groups: Sequence[str], draws: int) -> 
         f"{round(ARRIVING * TESTED)} end in a goal; summed over {', '.join(name.capitalize() for name in groups)} and "
         f"{draws} draws of paths, of {MANY:,} and more one. All paths are drawn from the links of the web, from the "
         "department's page on. Over all states: the mean over the labels of the test paths. *Paths told rightly*: "
-        "those of which the chance that the last page is a goal is above a half just if it is one."
+        "those whose last page is likelier a goal than a fail just if it is one."
     )
     return Section("labelling", "Names of pages", text, THESIS, table=table(head, rows))

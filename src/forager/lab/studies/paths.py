@@ -45,10 +45,7 @@ CRAWLERS = (
     *("breadth-first", "best-first", STEERED_BY, "context-graph", "q-value", "hmm", PAPER, VITERBI, *OURS),
     *("crf", "crf:states=single", "crf:features=thesis:reward=thesis", "oracle", "lookahead"),
 )
-TOPICS = (
-    *("Religion", "Music", "IT", "Science.Physics", "Science.Chemistry", "History.British_History"),
-    *("Language_and_literature", "Geography.African_Geography"),
-)
+TOPICS = ("Religion", "Music", "IT", "Science.Physics", "Science.Chemistry", "History.British_History")
 ON_TOPICS = (
     *("breadth-first", "best-first", "context-graph", "q-value", "hmm", PAPER, VITERBI, WORDS, TEXT, *OURS, "crf"),
     "oracle",
