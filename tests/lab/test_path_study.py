@@ -93,6 +93,7 @@ def test_counts_of_names() -> None:
     )
     assert found.of_label("goal") == (0.5, 1.0)
     assert found.of_label("fail") == (0.0, 0.0)
+    assert found.accuracy == 0.75
     assert found.of_all() == pytest.approx((0.5, 2 / 3))
     assert (found + found).there == Counter(home=4, goal=2, fail=2)
     assert (found + found).told == 2

@@ -74,6 +74,11 @@ class Naming:
         """Precision and recall."""
         return self.right[label] / max(self.named[label], 1), self.right[label] / max(self.there[label], 1)
 
+    @property
+    def accuracy(self) -> float:
+        """The share of pages that are named rightly, whatever their label."""
+        return self.right.total() / max(self.there.total(), 1)
+
     def of_all(self) -> tuple[float, float]:
         each = np.array([self.of_label(label) for label in self.there])
         precision, recall = each.mean(axis=0).tolist() if len(each) else (0.0, 0.0)
@@ -150,8 +155,10 @@ def labelling_section(labelled: Labelled, groups: Sequence[str], draws: int) -> 
     rows = []
     for (model, count), naming in labelled.items():
         told = naming.told / naming.paths if naming.paths else None
-        rows.append([model, f"{count:,}", *map(share, (*naming.of_label("goal"), *naming.of_all(), told))])
-    head = ["states", "paths", "goal: precision", "recall", "all states: precision", "recall", "paths told rightly"]
+        figures = (*naming.of_label("goal"), *naming.of_all(), naming.accuracy, told)
+        rows.append([model, f"{count:,}", *map(share, figures)])
+    goal, every = ["goal: precision", "recall"], ["all states: precision", "recall"]
+    head = ["states", "paths", *goal, *every, "pages named rightly", "paths told rightly"]
     text = (
         f"The CRF names the pages of {TESTED} paths through a university that it has not seen, of which "
         f"{round(ARRIVING * TESTED)} end in a goal; summed over {', '.join(name.capitalize() for name in groups)} and "
