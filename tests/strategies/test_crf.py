@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from forager import models
 from forager.chains.paths import LINK, PAGE, Paths
 from forager.chains.rows import Reals
+from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
 from forager.paths import Outcome, visit_with
 from forager.paths.preference import NO_STATE
 from forager.strategies.crf import PathForager
-from forager.strategies.crf_features import Features, Known, Seen
+from forager.strategies.crf_features import Features, Seen
 from forager.strategies.crf_lessons import Lessons
 from forager.strategies.crf_model import Model
 from forager.strategies.crf_teaching import States
@@ -66,7 +67,8 @@ def unlearned(names: str, states: States, seed: int, *, labels: int = 2, scale: 
     """A model with weights by chance for all features of a path, and the path as a chain."""
     lessons = Lessons.of(GROUND, [shown(names)], Features())
     pages, links = (
-        Known(np.unique(lessons.seen.values[lessons.of_pages[lessons.seen.rows] == kind])) for kind in (True, False)
+        Vocabulary(np.unique(lessons.seen.values[lessons.of_pages[lessons.seen.rows] == kind]))
+        for kind in (True, False)
     )
     chance, dual = np.random.default_rng(seed), states == "dual"
     kinds, width = [PAGE] * labels + [LINK] * labels * dual, max(len(pages), len(links)) if dual else len(pages)

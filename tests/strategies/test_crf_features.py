@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forager.chains.vocabulary import Vocabulary
 from forager.strategies.crf_features import (
     ABOVE,
     ANCHOR,
@@ -27,7 +28,6 @@ from forager.strategies.crf_features import (
     URL_SHAPE,
     WORD,
     Features,
-    Known,
     Seen,
 )
 from forager.strategies.crf_texts import Addresses, tails, tokens
@@ -299,7 +299,7 @@ def seen_of(cells: Iterable[tuple[int, int]], count: int) -> Seen:
 )
 @settings(deadline=None)
 def test_sums_without_the_matrix(cells: Sequence[tuple[int, int]], terms: list[int], seed: int) -> None:
-    known, seen = Known(np.array(sorted(terms), np.uint32)), seen_of(cells, 8)
+    known, seen = Vocabulary(np.array(sorted(terms), np.uint32)), seen_of(cells, 8)
     dense = np.array([[(term, row) in cells for term in sorted(terms)] for row in range(8)], float).reshape(8, -1)
     weights = np.random.default_rng(seed).normal(size=(len(terms), 3))
     np.testing.assert_array_equal(seen.matrix(known, len(terms)).toarray(), dense)
@@ -311,5 +311,5 @@ def test_sums_without_the_matrix(cells: Sequence[tuple[int, int]], terms: list[i
 def test_sums_of_very_many_rows() -> None:
     """More than 16 bits can number; the upper half has another feature."""
     seen = seen_of(((4096 if row < 35_000 else 8192, row) for row in range(0, 70_000, 2)), 70_000)
-    sums = seen.sums(Known(np.array([4096, 8192], np.uint32)), np.array([[2.0], [3.0]]))
+    sums = seen.sums(Vocabulary(np.array([4096, 8192], np.uint32)), np.array([[2.0], [3.0]]))
     assert sums[:, 0].tolist() == [2.0, 0.0] * 17_500 + [3.0, 0.0] * 17_500

@@ -14,9 +14,10 @@ from scipy.sparse import csr_matrix
 from forager.chains.crf import Crf, discounted_reward
 from forager.chains.crf_training import train
 from forager.chains.paths import LINK, PAGE, Paths
+from forager.chains.vocabulary import Vocabulary
 from forager.paths import Ground, Outcome, ShownPath, Step
 from forager.strategies import crf_teaching
-from forager.strategies.crf_features import Features, Known
+from forager.strategies.crf_features import Features
 from forager.strategies.crf_lessons import Lessons
 from forager.strategies.crf_teaching import GAMMAS, States, above, label_order, links_ahead, visited_reward
 from forager.types import Url
@@ -129,7 +130,7 @@ def test_some_of_the_lessons() -> None:
     assert some.labels == again.labels
     assert some.kinds.tolist() == again.kinds.tolist()
     everything = [
-        Known(np.unique(again.seen.values[again.of_pages[again.seen.rows] == kind])) for kind in (True, False)
+        Vocabulary(np.unique(again.seen.values[again.of_pages[again.seen.rows] == kind])) for kind in (True, False)
     ]
     for chain in (Lessons.dual, Lessons.single):
         one, other = chain(some, *everything), chain(again, *everything)

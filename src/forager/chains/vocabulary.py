@@ -14,6 +14,8 @@ from forager.chains.rows import Reals, Sparse
 from forager.types import Ids, Mask, Ragged, Terms
 
 _BITS, _SPARE = 20, 3  # of a term at most, and more than their number needs, tell where to look for it
+_FEW = 15  # bits that rule most features out: the table stays in the cache
+_REST = np.uint32(32 - _FEW)
 
 
 class _Index(NamedTuple):
@@ -62,6 +64,17 @@ class Vocabulary:
         at, known = self.find(seen.values)
         kept = np.flatnonzero(known)
         return Ragged(at.take(kept).astype(np.uint32), np.searchsorted(kept, seen.offsets))
+
+    def likely(self, seen: Terms) -> NDArray[np.intp]:
+        """Which of the features are perhaps here: most others are ruled out, for a fraction of the time of `find`."""
+        return np.flatnonzero(self._perhaps.take(seen >> _REST))
+
+    @cached_property
+    def _perhaps(self) -> Mask:
+        """By the first bits of a feature: is there one that begins so?"""
+        table = np.zeros(1 << _FEW, bool)
+        table[self.terms >> _REST] = True
+        return table
 
     def find(self, seen: Terms) -> tuple[Ids, Mask]:
         """Where each feature is, and whether it is there at all: several times as fast as a binary search."""

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from forager.chains.paths import LINK, PAGE, Paths
+from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
 from forager.paths import Gap, Ground, Outcome, ShownPath
-from forager.strategies.crf_features import Features, Known, Seen, distinct
+from forager.strategies.crf_features import Features, Seen, distinct
 from forager.types import Ids, Mask, Page
 from forager.urls import host, site
 
@@ -82,30 +83,30 @@ class Lessons:
         chain = (self.at[at], self.kinds[at], bounds, labels, self.shown[paths])
         return Lessons(self.seen, self.of_pages, self.pages, self.sites, *chain)
 
-    def known(self, least: int) -> tuple[Known, Known]:
+    def known(self, least: int) -> tuple[Vocabulary, Vocabulary]:
         """The features of pages and those of links that count."""
         owners, fewest = self.sites, least
         if len(np.unique(self.sites)) < 2 * least:
             owners, fewest = self.pages, min(2, int(self.of_pages.sum()))
         return self._known(self.of_pages, owners, fewest), self._known(~self.of_pages, owners, fewest)
 
-    def _known(self, rows: Mask, owners: Places, fewest: int) -> Known:
+    def _known(self, rows: Mask, owners: Places, fewest: int) -> Vocabulary:
         """Features of these rows that at least so many owners have."""
         here, shift = rows[self.seen.rows], np.uint64(32)
         values, whose = self.seen.values[here].astype(np.uint64), owners[self.seen.rows[here]].astype(np.uint64)
         owned = (distinct(values << shift | whose) >> shift).astype(np.uint32)  # a feature once for each owner
         terms = distinct(owned)
-        return Known(terms[np.diff(np.searchsorted(owned, terms), append=len(owned)) >= fewest])
+        return Vocabulary(terms[np.diff(np.searchsorted(owned, terms), append=len(owned)) >= fewest])
 
     # ---- as chains
 
-    def dual(self, pages: Known, links: Known) -> Paths:
+    def dual(self, pages: Vocabulary, links: Vocabulary) -> Paths:
         """Page, link, page, …. A state only ever meets features of its own kind, so both kinds share the columns."""
         width = max(len(pages), len(links))
         rows = self.seen.matrix(pages, width) + self.seen.matrix(links, width)  # no row has features of both
         return Paths(rows[self.at], self.offsets, self.kinds)
 
-    def single(self, pages: Known, links: Known) -> Paths:
+    def single(self, pages: Vocabulary, links: Vocabulary) -> Paths:
         """Pages alone: links describe the steps between."""
         here = np.flatnonzero(self.kinds == PAGE)
         led = np.where(np.isin(here, self.offsets[:-1]), self.seen.count, self.at[here - 1])

@@ -25,8 +25,9 @@ import numpy as np
 from forager.chains.crf import Crf
 from forager.chains.paths import LINK, PAGE, Paths
 from forager.chains.rows import CURE, Reals, log_sum, rescaled
+from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
-from forager.strategies.crf_features import Known, Seen
+from forager.strategies.crf_features import Seen
 from forager.strategies.crf_lessons import FAIL, GOAL, Lessons
 from forager.types import Floats, Parts
 
@@ -36,15 +37,15 @@ class Model:
     crf: Crf
     reward: Reals  # (s,) R(y)
     labels: tuple[str, ...]  # (c,)
-    pages: Known  # features of pages
-    links: Known  # features of links
+    pages: Vocabulary  # features of pages
+    links: Vocabulary  # features of links
 
     @cached_property
     def single(self) -> bool:
         return not self.crf.of(LINK).any()
 
     @cached_property
-    def _weights(self) -> tuple[Known, Reals]:
+    def _weights(self) -> tuple[Vocabulary, Reals]:
         """All features with their weights for the c states of their kind; single: those of pages."""
         of_pages = self.crf.weights[: len(self.pages), self.crf.of(PAGE)]
         if self.single:
@@ -52,7 +53,7 @@ class Model:
         terms = np.concatenate((self.pages.terms, self.links.terms))
         order = np.argsort(terms, kind="stable")
         of_links = self.crf.weights[: len(self.links), self.crf.of(LINK)]
-        return Known(terms[order]), np.concatenate((of_pages, of_links))[order]
+        return Vocabulary(terms[order]), np.concatenate((of_pages, of_links))[order]
 
     @cached_property
     def _edges(self) -> tuple[Reals, Reals]:
@@ -139,7 +140,7 @@ class Model:
     def from_parts(cls, parts: Parts, *, version: int) -> Self:
         crf, labels = Crf.from_parts(parts, version=version), tuple(str(label) for label in parts["labels"])
         reward, pages, links = (np.asarray(parts[name]) for name in ("reward", "pages", "links"))
-        model = cls(crf, reward, labels, Known(pages), Known(links))
+        model = cls(crf, reward, labels, Vocabulary(pages), Vocabulary(links))
         if not model._fits():
             raise ForagerError("the parts of this crf model do not fit together: train it again")
         return model

@@ -27,8 +27,8 @@ from forager.chains.crf_training import train
 from forager.chains.fitting import Heard, Settings
 from forager.chains.paths import LINK, PAGE, Paths
 from forager.chains.rows import Reals, shares
+from forager.chains.vocabulary import Vocabulary
 from forager.paths import prefix
-from forager.strategies.crf_features import Known
 from forager.strategies.crf_lessons import FAIL, GOAL, Lessons
 from forager.strategies.crf_model import Model
 from forager.types import Ids, Mask
@@ -86,8 +86,8 @@ class _Chain:
 
     names: tuple[str, ...]
     variant: States
-    pages: Known
-    links: Known
+    pages: Vocabulary
+    links: Vocabulary
 
     @property
     def kinds(self) -> Ids:

@@ -39,6 +39,8 @@ class Repeats(NamedTuple):
 
 def nesting(tags: Sequence[str], times: int = TIMES, deepest: int = DEEPEST) -> int:
     """How deep patterns that repeat lie in one another, `deepest` at most; 0: nothing repeats."""
+    if deepest == 1 and _run(tags, times):
+        return 1
     numbers = {tag: number for number, tag in enumerate(dict.fromkeys(tags))}
     kind = np.int16 if len(tags) < SMALL else np.int64
     sequence: Names = np.fromiter(map(numbers.__getitem__, tags), kind, len(tags))
@@ -46,8 +48,15 @@ def nesting(tags: Sequence[str], times: int = TIMES, deepest: int = DEEPEST) -> 
         repeats = shortest_repeats(sequence, times)
         if repeats is None:
             return depth
-        sequence = folded(sequence, repeats)
+        if depth + 1 < deepest:
+            sequence = folded(sequence, repeats)
     return deepest
+
+
+def _run(tags: Sequence[str], times: int) -> bool:
+    """Is there an element that comes so many times in succession? What most lists show is found without sorting."""
+    ends = zip(tags, tags[times - 1 :], strict=False)
+    return any(tag == last and len(set(tags[at : at + times])) == 1 for at, (tag, last) in enumerate(ends))
 
 
 def shortest_repeats(sequence: Names, times: int = TIMES) -> Repeats | None:
