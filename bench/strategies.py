@@ -28,7 +28,7 @@ from forager.types import Critic, Fetch, Page, Rescores, Visit
 WEB, TOPIC = "procedural", "Arts"
 CRAWLED = 100  # pages a strategy learns from
 SCORED = 150  # pages it is timed on
-ROUNDS = 5
+ROUNDS = 9
 
 
 class Cost(NamedTuple):

@@ -356,8 +356,8 @@ def test_ours_by_hand() -> None:
 @given(st.lists(st.lists(st.integers(0, 9).map(lambda n: n * 429496729), max_size=6, unique=True), max_size=5))
 def test_sums_are_those_of_the_matrix(rows: list[list[int]]) -> None:
     vocabulary = Vocabulary(np.arange(0, 10, 2, dtype=np.uint32) * np.uint32(429496729))
-    weights, ragged = np.random.default_rng(0).normal(size=(5, 3)), Ragged.of(rows)
-    assert sums(vocabulary.columns(ragged), weights) == pytest.approx(vocabulary.rows(ragged) @ weights)
+    weights, ragged = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32), Ragged.of(rows)
+    assert sums(vocabulary.columns(ragged), weights) == pytest.approx(vocabulary.rows(ragged) @ weights, abs=1e-5)
 
 
 def test_words_alone_see_nothing_of_links() -> None:

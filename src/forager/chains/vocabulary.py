@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.chains.rows import Reals, Sparse
-from forager.types import Ids, Mask, Ragged, Terms
+from forager.types import Floats, Ids, Mask, Ragged, Terms
 
 _BITS, _SPARE = 20, 3  # of a term at most, and more than their number needs, tell where to look for it
 _FEW = 15  # bits that rule most features out: the table stays in the cache
@@ -94,8 +94,9 @@ class Vocabulary:
         return _Index(shift, (np.cumsum(alike) - alike).astype(np.int32), int(alike.max()))
 
 
-def sums(columns: Ragged, weights: Reals) -> Reals:
-    """(rows, c): the sum of the weights (features, c) of the columns of each row, which it has once each.
+def sums(columns: Ragged, weights: Floats) -> Reals:
+    """(rows, c): the sum of the weights (features, c) of the columns of each row, which it has once each. Weights of 32
+    bits, because most of the time goes into fetching them from memory.
 
     It is `rows(seen) @ weights` without the matrix: to make one takes longer.
     """

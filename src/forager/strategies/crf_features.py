@@ -30,7 +30,7 @@ from forager.chains.vocabulary import Vocabulary, sums
 from forager.strategies.crf_texts import DIGIT, Addresses, Places, Texts, path_of, tails, tokens
 from forager.strategies.repeated import nesting
 from forager.text import mix, words
-from forager.types import Links, Page, Ragged, Terms
+from forager.types import Floats, Links, Page, Ragged, Terms
 
 Number = TypeVar("Number", np.uint32, np.uint64)
 
@@ -71,7 +71,7 @@ class Seen:
         at, rows = self.columns(known)
         return csr_matrix((np.ones(len(at)), (rows, at)), shape=(self.count, width))
 
-    def sums(self, known: Vocabulary, weights: Reals) -> Reals:
+    def sums(self, known: Vocabulary, weights: Floats) -> Reals:
         """`matrix(known) @ weights`, (n, c), without the matrix: to make one would take as long as all the rest."""
         at, rows = self.columns(known)
         return sums(Ragged(at.astype(np.uint32), np.searchsorted(rows, np.arange(self.count + 1))), weights)

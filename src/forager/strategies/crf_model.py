@@ -45,15 +45,16 @@ class Model:
         return not self.crf.of(LINK).any()
 
     @cached_property
-    def _weights(self) -> tuple[Vocabulary, Reals]:
+    def _weights(self) -> tuple[Vocabulary, Floats]:
         """All features with their weights for the c states of their kind; single: those of pages."""
-        of_pages = self.crf.weights[: len(self.pages), self.crf.of(PAGE)]
+        weights = np.ascontiguousarray(self.crf.weights, np.float32)
+        of_pages = weights[: len(self.pages), self.crf.of(PAGE)]
         if self.single:
-            return self.pages, of_pages
+            return self.pages, np.ascontiguousarray(of_pages)
         terms = np.concatenate((self.pages.terms, self.links.terms))
         order = np.argsort(terms, kind="stable")
-        of_links = self.crf.weights[: len(self.links), self.crf.of(LINK)]
-        return Vocabulary(terms[order]), np.concatenate((of_pages, of_links))[order]
+        of_links = weights[: len(self.links), self.crf.of(LINK)]
+        return Vocabulary(terms[order]), np.ascontiguousarray(np.concatenate((of_pages, of_links))[order])
 
     @cached_property
     def _edges(self) -> tuple[Reals, Reals]:

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Self
 
 import numpy as np
@@ -48,7 +49,7 @@ TOLD = 1e-6  # difference of a score that is worth a word
 NOBODY = -1  # a page that nothing is seen of but the link to it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Known:
     """What was learnt."""
 
@@ -58,11 +59,18 @@ class Known:
 
     def potentials(self, said: Said, *, first: bool) -> tuple[Reals, Reals]:
         """What each row of it adds to u: of the page, which is a first one or not, and of those ahead."""
-        columns, after = self.vocabulary.columns(said.features), self.model.after
+        columns = self.vocabulary.columns(said.features)
         cut = columns.offsets[said.count]
         here = Ragged(columns.values[:cut], columns.offsets[: said.count + 1])
         ahead = Ragged(columns.values[cut:], columns.offsets[said.count :] - cut)
-        return sums(here, self.model.first if first else after), sums(ahead, after)
+        at_first, after = self._weights
+        return sums(here, at_first if first else after), sums(ahead, after)
+
+    @cached_property
+    def _weights(self) -> tuple[Floats, Floats]:
+        """For first pages, and for others; the weights of a feature side by side in memory."""
+        first, after = (np.ascontiguousarray(each, np.float32) for each in (self.model.first, self.model.after))
+        return first, after
 
 
 class MemmCrawler:
