@@ -1,4 +1,4 @@
-"""What it costs to score the links of a page, for every strategy: python -m bench.strategies [--markdown]
+"""What it costs to score the links of a page, for every strategy: python -m bench.strategies [--only a,b] [--markdown]
 
 Each strategy first crawls 100 pages of a procedural web, made as the laboratory makes it (and taught, if it is one that
 is taught beforehand), so that learners have learnt and links wait. Then it scores 150 real pages (made-up ones where
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -68,11 +69,11 @@ def judged(fetches: list[Fetch], critic: Critic) -> list[Visit]:
     return [visit for visit, _ in visits(pages, critic)]
 
 
-def measure() -> dict[str, Cost]:
+def measure(chosen: Sequence[str]) -> dict[str, Cost]:
     lab = Laboratory(open_web(WEB))
     fetched, made = sample(SCORED), reference(SCORED)
     costs: dict[str, Cost] = {}
-    for critic, names in groupby(sorted(STRATEGIES, key=_critic), key=_critic):
+    for critic, names in groupby(sorted(chosen, key=_critic), key=_critic):
         trial = topic_trial(lab, TOPIC, Spec.parse(critic), run=0, seed=0, pages=CRAWLED, halved=True)
         on_real, on_made = judged(fetched, trial.critic), judged(made, trial.critic)
         for name in names:
@@ -80,7 +81,7 @@ def measure() -> dict[str, Cost]:
             score = crawl.strategy.score
             real_ms, made_ms = milliseconds(score, on_real, ROUNDS), milliseconds(score, on_made, ROUNDS)
             costs[name] = Cost(real_ms, made_ms, sweep_ms(crawl))
-    return {name: costs[name] for name in STRATEGIES}
+    return {name: costs[name] for name in chosen}
 
 
 def _critic(strategy: str) -> str:
@@ -99,8 +100,9 @@ def table(costs: dict[str, Cost], markdown: bool) -> str:
 def main() -> None:
     options = argparse.ArgumentParser(description="What it costs to score a page, for every strategy.")
     options.add_argument("--markdown", action="store_true", help="print the table as markdown")
-    markdown = options.parse_args().markdown
-    costs = measure()
+    options.add_argument("--only", help="strategies, separated by commas", default=",".join(STRATEGIES))
+    given = options.parse_args()
+    markdown, costs = given.markdown, measure(given.only.split(","))
     print(
         f"{SCORED} {'real' if WIKISPEEDIA.exists() else 'made-up'} pages, {SCORED} reference pages of 80 links, CPU\n"
     )

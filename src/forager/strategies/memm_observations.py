@@ -43,6 +43,7 @@ from forager.urls import host
 
 Places: TypeAlias = NDArray[np.integer[Any]]
 Number = TypeVar("Number", np.uint32, np.int64)
+Relation: TypeAlias = tuple[str, int, str, bool]  # extension, depth, place, whether it is somebody's home
 
 VERSION = 1
 NEAR, CLOSE = 10, 4  # words on either side of an anchor: ours, and the paper's least
@@ -256,7 +257,7 @@ def _texts(page: Page, links: Links) -> tuple[list[str], list[str], Places, Plac
     relations = _relations(page.url, links.targets, paths)
     often = {relation: number for number, relation in enumerate(dict.fromkeys(relations))}
     alike = _alike([*heads, page.title, *links.anchors, page.url, *paths])
-    texts, addresses = [*often, *alike[: -n - 1], _size(page)], alike[-n - 1 :]
+    texts, addresses = [*map(_spoken, often), *alike[: -n - 1], _size(page)], alike[-n - 1 :]
     addresses += [path.rstrip("/").rpartition("/")[2] for path in addresses[1:]]
     once, lies = np.arange(len(often), len(texts) + len(addresses)), [often[relation] for relation in relations]
     under, above = _above(page, links)
@@ -299,24 +300,29 @@ def _size(page: Page) -> str:
     return f"links{links} words{held}"
 
 
-def _relations(source: Url, targets: Sequence[Url], paths: Sequence[str]) -> list[str]:
-    """Extension, depth, and where each URL lies, seen from another; its path begins with "/"."""
+def _relations(source: Url, targets: Sequence[Url], paths: Sequence[str]) -> list[Relation]:
+    """Of each URL, seen from another; its path begins with "/"."""
     here, own = source[: source.rfind("/") + 1], host(source)
-    same = f"http://{own}/", f"https://{own}/"
+    same, folder = (f"http://{own}/", f"https://{own}/"), len(here)
     relations = []
     for target, path in zip(targets, paths, strict=True):
         if "?" in path:
             path = path[: path.find("?")]
-        last = path[path.rfind("/") + 1 :]
-        extension = last[last.rfind(".") + 1 :] if "." in last else "none" if last else "folder"
-        if not target.startswith(same):
-            place = "elsewhere"
-        elif target.startswith(here):
-            place = "below" if target.find("/", len(here)) > 0 else "beside"
-        else:
+        slash, dot = path.rfind("/"), path.rfind(".")
+        extension = path[dot + 1 :] if dot > slash else "none" if slash + 1 < len(path) else "folder"
+        if target.startswith(here):
+            place = "below" if target.find("/", folder) > 0 else "beside"
+        elif target.startswith(same):
             place = "above" if source.startswith(target[: target.rfind("/") + 1]) else "across"
-        relations.append(f"ext_{extension} depth{path.count('/')} {place} {'home' if '~' in path else ''}")
+        else:
+            place = "elsewhere"
+        relations.append((extension, path.count("/"), place, "~" in path))
     return relations
+
+
+def _spoken(relation: Relation) -> str:
+    extension, depth, place, home = relation
+    return f"ext_{extension} depth{depth} {place} {'home' if home else ''}"
 
 
 # ---- keys -----------------------------------------------------------------------------------------------------------
