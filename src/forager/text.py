@@ -16,7 +16,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 import numpy as np
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from forager.types import Mask, Ragged, Terms
 
 Bytes: TypeAlias = NDArray[np.uint8]
+Number = TypeVar("Number", np.uint32, np.uint64, np.int64)
 Places: TypeAlias = NDArray[np.intp]
 
 LONGEST = 64  # code points of a word that count
@@ -110,6 +111,14 @@ def mix(terms: Terms, salt: NDArray[Any] | int) -> Terms:
     h ^= h >> _U32
     h *= np.uint64(_K2)
     return (h >> _U32).astype(np.uint32)
+
+
+def distinct(values: NDArray[Number]) -> NDArray[Number]:
+    """Ascending, each once: several times as fast as np.unique."""
+    ordered = np.sort(values)
+    new = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered.take(np.flatnonzero(new))
 
 
 def count(terms: Terms) -> tuple[Terms, NDArray[np.intp]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,13 +56,7 @@ PLAN = Plan(WEB, ("Business", "Business.Finance"), runs=2, side_runs=1, large=20
 UNITS = 4  # two topics, two runs
 
 
-@pytest.fixture(autouse=True, scope="module")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORAGER_CACHE", str(tmp_path_factory.mktemp("cache")))
-        experiment._laboratory.cache_clear()
-        yield
-    experiment._laboratory.cache_clear()
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture(scope="module")

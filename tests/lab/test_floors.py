@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor, sqrt
@@ -80,14 +80,7 @@ every_strategy = pytest.mark.parametrize("strategy", [*REGISTERED, *VARIANTS])
 quick_strategies = pytest.mark.parametrize("strategy", [*QUICK, *VARIANTS])
 
 
-@pytest.fixture(autouse=True, scope="module")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORAGER_CACHE", str(tmp_path_factory.mktemp("cache")))
-        experiment._laboratory.cache_clear()
-        yield
-    experiment._laboratory.cache_clear()
-    experiment.trial_of.cache_clear()
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def check(web: str, strategy: str) -> None:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,14 +46,7 @@ pages = 12
 TOTAL = 2 * 2 * 4 + 6 * 2  # two topics, two runs, four strategies; six hosts, two strategies
 
 
-@pytest.fixture(autouse=True, scope="module")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORAGER_CACHE", str(tmp_path_factory.mktemp("cache")))
-        experiment._laboratory.cache_clear()
-        yield
-    experiment._laboratory.cache_clear()
-    experiment.trial_of.cache_clear()
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture(scope="module")

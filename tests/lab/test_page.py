@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from forager.cli.lab import lab
-from forager.lab import experiment
 from forager.lab.page import baseline_of, contest, draw, html, knowing, write_report
 
 SMALL, TINY = "procedural:hosts=6:pages_per_host=150:seed=3", "procedural:hosts=3:pages_per_host=40:seed=3"
@@ -59,15 +57,7 @@ class Reader(HTMLParser):
             self.headings.append(data)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORAGER_CACHE", str(tmp_path_factory.mktemp("cache")))
-        experiment._laboratory.cache_clear()
-        experiment.trial_of.cache_clear()
-        yield
-    experiment._laboratory.cache_clear()
-    experiment.trial_of.cache_clear()
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def made(folder: Path, *options: str) -> Path:

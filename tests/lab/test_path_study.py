@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from typer.testing import CliRunner
 
 from forager.cli.study import study as command
 from forager.errors import ForagerError
-from forager.lab import experiment
 from forager.lab.studies.labelling import Naming
 from forager.lab.studies.paths import COURSES, COURSES_AGAIN, TOPIC, PathStudy, Scheme, run_path_study
 from forager.lab.studies.paths_page import write_page
@@ -27,15 +25,7 @@ CRF = "crf:goals=30:fails=10:iterations=10"
 HEAD, SEEDS, PARTS = "url\tlabel\tuniversity", "url\tuniversity", "url\tkind\ttext\ttype"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORAGER_CACHE", str(tmp_path_factory.mktemp("cache")))
-        experiment._laboratory.cache_clear()
-        experiment.trial_of.cache_clear()
-        yield
-    experiment._laboratory.cache_clear()
-    experiment.trial_of.cache_clear()
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture(scope="module")

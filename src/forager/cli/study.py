@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -79,14 +81,10 @@ def lexical(
     """The lexical method: chapter 5 of its thesis. Finished crawls are kept."""
     need_matplotlib()
     scheme = of_lexical.Scheme(web, _names(topics), _names(others), runs, min(side_runs, runs), pages, seed=seed)
-    with MatrixProgress(err) as progress:
-        try:
-            found = of_lexical.run_lexical_study(
-                scheme, keep, jobs=jobs, fresh=fresh, tell=progress.tell, note=progress.note
-            )
-        except KeyboardInterrupt:
-            progress.note(f"stopped; what is finished is kept in {keep}, and the same command goes on from there")
-            raise typer.Exit(STOPPED) from None
+    with _progress(keep) as progress:
+        found = of_lexical.run_lexical_study(
+            scheme, keep, jobs=jobs, fresh=fresh, tell=progress.tell, note=progress.note
+        )
     print(f"{found.done.crawled} cells crawled now; {write_lexical_page(found, out)}")
 
 
@@ -111,13 +109,20 @@ def paths(
     """The path models: context graph, reinforcement spider, HMM, MEMM and CRF. Finished crawls are kept."""
     need_matplotlib()
     scheme = PathScheme(courses, web, parts, _names(topics), runs, draws, seed=seed)
+    with _progress(keep) as progress:
+        found = run_path_study(scheme, keep, jobs=jobs, fresh=fresh, tell=progress.tell, note=progress.note)
+    print(f"{found.done.crawled} cells crawled now; {write_paths_page(found, out)}")
+
+
+@contextmanager
+def _progress(keep: Path) -> Iterator[MatrixProgress]:
+    """What is told while cells are crawled, and when somebody stops it."""
     with MatrixProgress(err) as progress:
         try:
-            found = run_path_study(scheme, keep, jobs=jobs, fresh=fresh, tell=progress.tell, note=progress.note)
+            yield progress
         except KeyboardInterrupt:
             progress.note(f"stopped; what is finished is kept in {keep}, and the same command goes on from there")
             raise typer.Exit(STOPPED) from None
-    print(f"{found.done.crawled} cells crawled now; {write_paths_page(found, out)}")
 
 
 def _names(text: str) -> tuple[str, ...]:

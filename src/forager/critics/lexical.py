@@ -3,7 +3,7 @@
 The topic is a directory path: level 1 is the target, 2 its parent, …; n is the highest level that has terms. With the
 page level of `forager.lexical.levels`, n + 1 where the page fits nowhere,
 
-    relevance(u) = (n + 1 - level(u) - 1 / (1 + s(u))) / n        0 where it fits nowhere
+    relevance(u) = (n - level(u) + s(u) / (1 + s(u))) / n        0 where it fits nowhere
 
 s(u) being the page score at level 1, so that pages of one level are told apart (ours); or, where `counts` is "levels",
 (n + 1 - level(u)) / n; or, where it is "target", 1 at level 1 and 0 elsewhere, as the thesis counts.
@@ -33,7 +33,7 @@ import xxhash
 from forager.critics.combine import Combines
 from forager.errors import ForagerError
 from forager.lexical.cvalue import Mode, Rarity, TermList, candidates_of, rank
-from forager.lexical.levels import Settings, TopicLevels
+from forager.lexical.levels import Place, Settings, TopicLevels
 from forager.lexical.phrases import Candidates
 from forager.topic import below
 from forager.types import Judgement, Page, Parts, Region
@@ -159,8 +159,11 @@ class Lexical(Combines):
 
     def level_of(self, page: Page) -> int:
         """From 1 to n, or n + 1 where it fits nowhere."""
+        return self._place(page).level
+
+    def _place(self, page: Page) -> Place:
         found = self.terms_of(page)
-        return self.levels.page_level(found.terms, found.weights)
+        return self.levels.page_place(found.terms, found.weights)
 
     # ---- learning
 
@@ -203,20 +206,17 @@ class Lexical(Combines):
         return [self._judged(page, version) for page in pages]
 
     def _judged(self, page: Page, version: str) -> Judgement:
-        level = self.level_of(page)
-        relevance = self._relevance(page, level)
+        place = self._place(page)
+        relevance = self._relevance(place)
         topics = np.zeros(self.levels.count + 1, np.float32)
-        topics[level - 1] = 1
+        topics[place.level - 1] = 1
         return Judgement(relevance, relevance, topics, version)
 
-    def _relevance(self, page: Page, level: int) -> float:
-        n, left = self.levels.count, 0.0
+    def _relevance(self, place: Place) -> float:
+        n = self.levels.count
         if self.counts == "target":
-            return float(level == 1)
-        if self.counts == "finer" and level <= n:
-            found = self.terms_of(page)
-            left = 1 / (1 + float(self.levels.page_scores(found.terms, found.weights)[0]))
-        return (n + 1 - level - left) / n
+            return float(place.level == 1)
+        return (n + 1 - place.level) / n if self.counts == "levels" else max(0.0, n - place.finer) / n
 
     def explain(self, page: Page) -> list[tuple[str, float]]:
         """The terms of the page that are most like those of its level."""

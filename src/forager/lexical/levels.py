@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -59,6 +59,18 @@ class Match:
     term: str  # of the level
     level: int
     value: float  # LS, weighted where scores are
+
+
+class Place(NamedTuple):
+    """Where a page lies."""
+
+    level: int
+    score: float  # s, that of level 1
+
+    @property
+    def finer(self) -> float:
+        """Level less s / (1 + s): pages of one level are told apart, and levels keep their order."""
+        return self.level - self.score / (1 + self.score)
 
 
 class TopicLevels:
@@ -122,11 +134,14 @@ class TopicLevels:
         return self._page(Profiles.of(terms), weights)[0]
 
     def page_level(self, terms: Sequence[str], weights: Weights | None = None) -> int:
+        return self.page_place(terms, weights).level
+
+    def page_place(self, terms: Sequence[str], weights: Weights | None = None) -> Place:
         scores, pairs = self._page(Profiles.of(terms), weights)
         level = self._bounded(scores)
         if level == 1 and not self._has_parent(pairs):
             level = self._bounded(np.concatenate(([0.0], scores[1:])))
-        return level
+        return Place(level, float(scores[0]))
 
     # ---- the words behind a score, strongest first ------------------------------------------------------------------
 

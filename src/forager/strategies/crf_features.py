@@ -19,20 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.chains.rows import Reals, Sparse
 from forager.chains.vocabulary import Vocabulary, sums
 from forager.strategies.crf_texts import DIGIT, Addresses, Places, Texts, path_of, tails, tokens
 from forager.strategies.repeated import nesting
-from forager.text import mix, words
+from forager.text import distinct, mix, words
 from forager.types import Floats, Links, Page, Ragged, Terms
-
-Number = TypeVar("Number", np.uint32, np.uint64)
 
 VERSION = 1  # of the features
 HEADINGS = ("teaching", "courses", "research interests", "publications", "contact")
@@ -154,11 +150,3 @@ def _around(page: Page, links: Links) -> tuple[Places, Places, Places]:
     rows = np.repeat(np.arange(len(links)), lengths)
     at = np.arange(len(rows)) + (first - ends + lengths)[rows]
     return at, np.where((at >= start[rows]) & (at < stop[rows]), ANCHOR, NEAR), rows
-
-
-def distinct(values: NDArray[Number]) -> NDArray[Number]:
-    """Ascending, each once: ten times as fast as np.unique."""
-    ordered = np.sort(values)
-    new = np.ones(len(ordered), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    return ordered.take(np.flatnonzero(new))

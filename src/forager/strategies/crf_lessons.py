@@ -24,7 +24,8 @@ from forager.chains.paths import LINK, PAGE, Paths
 from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
 from forager.paths import Gap, Ground, Outcome, ShownPath
-from forager.strategies.crf_features import Features, Seen, distinct
+from forager.strategies.crf_features import Features, Seen
+from forager.text import distinct
 from forager.types import Ids, Mask, Page
 from forager.urls import host, site
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.lexical.cvalue import TermList
-from forager.lexical.levels import Match, TopicLevels
+from forager.lexical.levels import Match, Place, TopicLevels
 from forager.lexical.windows import LinkTexts
 from forager.types import Critic, Floats, Page, Visit
 
@@ -108,20 +108,16 @@ class LinkLevels:
         if "content" in self.features:
             levels[:, 1] = self.words.content_levels(texts.anchors)
         if "page" in self.features and len(levels):
-            levels[:, 2] = self.page(visit.page) - self._above(visit.page)
+            place = self._place(visit.page)
+            levels[:, 2] = place.finer if self.finer else place.level
         return levels
 
     def page(self, page: Page) -> int:
-        found = self.critic.terms_of(page)
-        return self.path.page_level(found.terms, found.weights)
+        return self._place(page).level
 
-    def _above(self, page: Page) -> float:
-        """By how much a page is better than its level."""
-        if not self.finer:
-            return 0.0
+    def _place(self, page: Page) -> Place:
         found = self.critic.terms_of(page)
-        score = float(self.path.page_scores(found.terms, found.weights)[0])
-        return score / (1 + score)
+        return self.path.page_place(found.terms, found.weights)
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
         """Each level with the terms that speak for it, strongest first; the values are their similarities."""

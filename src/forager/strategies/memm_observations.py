@@ -30,19 +30,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forager.chains.vocabulary import Vocabulary
 from forager.similarity import Idf, Targets
-from forager.text import count, mix, term, terms, url_terms, words
+from forager.text import count, distinct, mix, term, terms, url_terms, words
 from forager.types import Links, Page, Parts, Ragged, Terms, Url
 from forager.urls import host
 
 Places: TypeAlias = NDArray[np.integer[Any]]
-Number = TypeVar("Number", np.uint32, np.int64)
 Relation: TypeAlias = tuple[str, int, str, bool]  # extension, depth, place, whether it is somebody's home
 
 VERSION = 1
@@ -118,7 +117,7 @@ class Said:
 
     @classmethod
     def of(cls, keys: Sequence[NDArray[np.int64]], count: int) -> Self:
-        once = _distinct(np.concatenate(keys))
+        once = distinct(np.concatenate(keys))
         codes = once >> _WORD_BITS
         return cls(once.astype(np.uint32), codes & ((1 << _KIND_BITS) - 1), codes >> _KIND_BITS, count)
 
@@ -151,7 +150,7 @@ class Observer:
         """Of links of a page, and of the page."""
         keys = []
         if self.sets is not Sets.TEXT:
-            own = _distinct(page.terms.values)
+            own = distinct(page.terms.values)
             keys.append(_keys(own[self._index.find(own)[1]], HELD, len(links)))
         if self.sets is Sets.OURS:
             keys.append(_ours(page, links))
@@ -333,14 +332,6 @@ def _keys(values: Terms, kind: int, rows: Places | int) -> NDArray[np.int64]:
     codes = np.asarray(rows, np.int64) << _KIND_BITS | kind
     keys: NDArray[np.int64] = codes << _WORD_BITS | values
     return keys
-
-
-def _distinct(values: NDArray[Number]) -> NDArray[Number]:
-    """Ascending, each once: several times as fast as np.unique."""
-    ordered = np.sort(values)
-    new = np.ones(len(ordered), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    return ordered.take(np.flatnonzero(new))
 
 
 def _spans(starts: Places, ends: Places) -> tuple[Places, Places]:

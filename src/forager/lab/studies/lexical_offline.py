@@ -177,9 +177,9 @@ class _Class:
         path = self.levels.levels
         for each in pages:
             found = each.terms
-            level, score = path.page_level(found.terms, found.weights), path.page_scores(found.terms, found.weights)[0]
-            self._said[LEXICAL].append(-level)
-            self._said[FINER].append(-level + float(score / (1 + score)))
+            place = path.page_place(found.terms, found.weights)
+            self._said[LEXICAL].append(-place.level)
+            self._said[FINER].append(-place.finer)
 
     def precisions(self) -> dict[str, Figure]:
         truth = np.array(self._truth, bool)

@@ -1,0 +1,24 @@
+"""What tests of the laboratory share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from forager.lab import experiment
+
+
+@pytest.fixture(scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Parsed pages are kept apart from the user's; webs and critics in memory are forgotten before and after."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORAGER_CACHE", str(tmp_path_factory.mktemp("cache")))
+        _forget()
+        yield
+    _forget()
+
+
+def _forget() -> None:
+    experiment._laboratory.cache_clear()
+    experiment.trial_of.cache_clear()
