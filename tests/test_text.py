@@ -145,6 +145,13 @@ def test_mix_of_many_pairs_hardly_collides() -> None:
     assert len(np.unique(mixed)) >= len(mixed) - 8
 
 
+@given(st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(-(2**20), 2**31))))
+def test_a_mix_is_the_sum_of_its_parts(pairs: list[tuple[int, int]]) -> None:
+    terms, salts = np.array([term for term, _ in pairs], np.uint32), np.array([salt for _, salt in pairs], np.int64)
+    parts = text.term_part(terms) + text.salt_part(salts)
+    np.testing.assert_array_equal(text.mixed(parts), text.mix(terms, salts))
+
+
 @given(st.lists(st.integers(0, 9)))
 def test_count(values: list[int]) -> None:
     distinct, counts = text.count(np.array(values, np.uint32))

@@ -22,9 +22,10 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.types import Mask, Ragged, Terms
+from forager.types import Bag, Ids, Mask, Ragged, Terms
 
 Bytes: TypeAlias = NDArray[np.uint8]
+Parts64: TypeAlias = NDArray[np.uint64]
 Number = TypeVar("Number", np.uint32, np.uint64, np.int64)
 Places: TypeAlias = NDArray[np.intp]
 
@@ -107,10 +108,25 @@ def term(word: str) -> int:
 def mix(terms: Terms, salt: NDArray[Any] | int) -> Terms:
     """A new term for each (term, small int), such as a word and its offset from a link."""
     salts = np.asarray(salt, np.int64).astype(np.uint64)
-    h = (terms.astype(np.uint64) | (salts + np.uint64(1)) << _U32) * np.uint64(_K1)
-    h ^= h >> _U32
-    h *= np.uint64(_K2)
-    return (h >> _U32).astype(np.uint32)
+    return mixed((terms | (salts + np.uint64(1)) << _U32) * np.uint64(_K1))
+
+
+def term_part(terms: Terms) -> Parts64:
+    """What a term has in all its mixes: mix(t, s) = mixed(term_part(t) + salt_part(s)). Parts save time where a term is
+    mixed with several salts, or many terms with few."""
+    return terms * np.uint64(_K1)
+
+
+def salt_part(salts: NDArray[Any]) -> Parts64:
+    return (salts.astype(np.uint64) + np.uint64(1) << _U32) * np.uint64(_K1)
+
+
+def mixed(sums: Parts64) -> Terms:
+    """Overwrites what it is given."""
+    sums ^= sums >> _U32
+    sums *= np.uint64(_K2)
+    sums >>= _U32
+    return sums.astype(np.uint32)
 
 
 def distinct(values: NDArray[Number]) -> NDArray[Number]:
@@ -121,9 +137,10 @@ def distinct(values: NDArray[Number]) -> NDArray[Number]:
     return ordered.take(np.flatnonzero(new))
 
 
-def count(terms: Terms) -> tuple[Terms, NDArray[np.intp]]:
+def count(terms: Terms) -> tuple[Terms, Ids]:
     """The distinct terms, ascending, and how often each occurs."""
-    return np.unique(terms, return_counts=True)
+    bag = Bag.of(terms)
+    return bag.terms, bag.counts
 
 
 def _cut(leaves: Sequence[str]) -> tuple[bytes, Places, Places]:

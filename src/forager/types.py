@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from functools import cached_property
 from typing import Any, NewType, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -74,6 +75,23 @@ class Ragged:
         return Ragged(np.concatenate([p.values for p in parts]), np.concatenate([np.zeros(1, np.int64), *shifted]))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Bag:
+    """The words of a text without their order: each term once, ascending, and how often it occurs."""
+
+    terms: Terms
+    counts: Ids
+
+    @classmethod
+    def of(cls, terms: Terms) -> Bag:
+        """np.unique in half the time."""
+        ordered = np.sort(terms)
+        new = np.ones(len(ordered) + min(1, len(ordered)), bool)  # one more, where the last ends
+        np.not_equal(ordered[1:], ordered[:-1], out=new[1:-1])
+        at = np.flatnonzero(new)
+        return cls(ordered.take(at[:-1]), (at[1:] - at[:-1]).astype(np.int32))
+
+
 # ---- a page ---------------------------------------------------------------------------------------------------------
 
 
@@ -131,7 +149,7 @@ class Heading:
     last_leaf: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Page:
     """A parsed page. A leaf is a text node with a visible character, or an element without children."""
 
@@ -150,6 +168,11 @@ class Page:
 
     def __repr__(self) -> str:
         return f"Page({self.url!r}, {self.title!r}, {len(self.leaves)} leaves, {len(self.links)} links)"
+
+    @cached_property
+    def bag(self) -> Bag:
+        """Its words, counted when first asked for: critics and strategies want the same."""
+        return Bag.of(self.terms.values)
 
     def text(self, first: int, last: int) -> str:
         """The text of leaves first..last, both included."""

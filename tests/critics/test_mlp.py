@@ -9,7 +9,6 @@ from sklearn.neural_network import MLPClassifier
 
 from forager.critics.corpus import Gathering
 from forager.critics.mlp import Mlp
-from forager.critics.multinomial import Bag
 from forager.critics.tfidf import Columns
 from forager.errors import ForagerError
 from forager.types import Page
@@ -26,7 +25,7 @@ def of_scikit_learn(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         net.fit(columns.rows([held.bag for held in corpus.held]), [held.label for held in corpus.held])
-    return net.predict_proba(columns.rows([Bag.of(page.terms.values) for page in judged]))  # type: ignore[no-any-return]
+    return net.predict_proba(columns.rows([page.bag for page in judged]))  # type: ignore[no-any-return]
 
 
 def test_judging_is_what_scikit_learn_predicts() -> None:

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from forager.critics import multinomial
 from forager.critics.calibration import SHORT
-from forager.critics.multinomial import Bag
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
-from forager.types import Page, Parts
+from forager.types import Bag, Page, Parts
 
 from .pages import drawn, of_terms, page
 

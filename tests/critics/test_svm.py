@@ -5,7 +5,6 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from forager.critics.corpus import Gathering
-from forager.critics.multinomial import Bag
 from forager.critics.svm import LinearSvm
 from forager.critics.tfidf import Columns
 from forager.errors import ForagerError
@@ -23,7 +22,7 @@ def test_judging_is_what_scikit_learn_decides() -> None:
     machine = LinearSVC(C=2, class_weight="balanced", random_state=7)
     machine.fit(columns.rows([held.bag for held in corpus.held]), [held.label == "a" for held in corpus.held])
     others = topical(50, seed=1)[0]
-    decided = machine.decision_function(columns.rows([Bag.of(page.terms.values) for page in others]))
+    decided = machine.decision_function(columns.rows([page.bag for page in others]))
     raw = np.array([one.raw for one in critic.judge(others)])
     np.testing.assert_allclose(np.log(raw / (1 - raw)), decided, atol=1e-5)
 

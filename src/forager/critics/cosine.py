@@ -21,9 +21,8 @@ from scipy.sparse import csr_matrix
 from forager.critics.calibration import Reals
 from forager.critics.corpus import Corpus
 from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
-from forager.critics.multinomial import Bag
 from forager.critics.tfidf import Columns, Places, Platt, rows_left_out
-from forager.types import Floats, Mask, Parts, Terms
+from forager.types import Bag, Floats, Mask, Parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +41,8 @@ class _Nearest:
         pages = np.array([corpus.pages[name] for name in corpus.classes], np.float32)
         return cls(columns, targets, corpus.codes[wanted], pages, focus)
 
-    def opinion(self, terms: Terms) -> Opinion:
-        cosines = self.columns.times(Bag.of(terms), self.targets)
+    def opinion(self, bag: Bag) -> Opinion:
+        cosines = self.columns.times(bag, self.targets)
         z = min(1.0, float(cosines.max()))  # it may exceed 1 by rounding
         weights = np.where(self.focus, np.float32(0), self.pages)
         np.maximum.at(weights, self.codes, cosines)

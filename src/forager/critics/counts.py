@@ -29,6 +29,9 @@ def _shift(classes: int) -> int:
     return 32 - max(1, (classes - 1).bit_length())
 
 
+_STEPS = 6  # from where a term may stand
+
+
 class Vocabulary:
     """Finds terms among many: three times as fast as a binary search, which misses the cache at every step.
 
@@ -48,14 +51,17 @@ class Vocabulary:
 
     def find(self, terms: Terms) -> tuple[NDArray[np.int32], Mask]:
         """The row of each term, and whether it has one."""
-        rows = self._first[terms >> self._drop]
-        short = np.flatnonzero(self._terms[rows] < terms)
-        for _ in range(6):
+        rows = self._first.take(terms >> self._drop)
+        found = self._terms.take(rows)
+        short, steps = np.flatnonzero(found < terms), 0
+        while len(short) and steps < _STEPS:
             rows[short] += 1
-            short = short[self._terms[rows[short]] < terms[short]]
+            found[short] = self._terms.take(rows.take(short))
+            short, steps = short[found.take(short) < terms.take(short)], steps + 1
         if len(short):  # hardly ever
             rows[short] = np.searchsorted(self._terms, terms[short])
-        return rows, (self._terms[rows] == terms) & (rows < self._size)
+            found[short] = self._terms.take(rows.take(short))
+        return rows, (found == terms) & (rows < self._size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

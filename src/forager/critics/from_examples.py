@@ -28,7 +28,7 @@ from forager.critics.combine import Combines
 from forager.critics.corpus import Corpus, Gathering, focus_of
 from forager.critics.tfidf import Platt, measured
 from forager.errors import ForagerError
-from forager.types import Floats, Judgement, Mask, Page, Parts, Terms
+from forager.types import Bag, Floats, Judgement, Mask, Page, Parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class Opinion:
 
 
 class Model(Protocol):
-    def opinion(self, terms: Terms) -> Opinion: ...
+    def opinion(self, bag: Bag) -> Opinion: ...
     def parts(self) -> Mapping[str, object]:
         """What cannot be made again from the corpus, or only slowly."""
 
@@ -184,7 +184,7 @@ class FromExamples(Combines):
         self._fitted = _Fitted(corpus, focus, model, platt, told, quality, version)
 
     def _judged(self, fitted: _Fitted, page: Page) -> Judgement:
-        said = fitted.model.opinion(page.terms.values)
+        said = fitted.model.opinion(page.bag)
         odds = fitted.platt.log_odds(said.z)
         yes, no = (sigmoid(odds), sigmoid(-odds)) if self._calibrate else (said.raw, 1 - said.raw)
         topics = said.shares * np.where(fitted.focus, np.float32(yes), np.float32(no))

@@ -14,8 +14,7 @@ from itertools import pairwise
 import numpy as np
 import xxhash
 
-from forager.critics.multinomial import Bag
-from forager.types import Parts, Terms
+from forager.types import Bag, Parts, Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,10 +22,10 @@ from scipy.special import expit
 from forager.critics.calibration import Reals
 from forager.critics.corpus import Corpus
 from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
-from forager.critics.multinomial import Bag, log_odds
+from forager.critics.multinomial import log_odds
 from forager.critics.tfidf import Columns, Places, Platt, cross_validated, fitting
 from forager.errors import ForagerError
-from forager.types import Floats, Mask, Parts, Terms
+from forager.types import Bag, Floats, Mask, Parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +46,8 @@ class _Net:
     layers: _Layers
     focus: Mask  # (c,)
 
-    def opinion(self, terms: Terms) -> Opinion:
-        at, x = self.columns.row(Bag.of(terms))
+    def opinion(self, bag: Bag) -> Opinion:
+        at, x = self.columns.row(bag)
         scores = self.layers.scores(x @ self.layers.hidden.take(at, axis=0))
         z = log_odds(scores, self.focus)
         chances = np.exp(scores - np.where(self.focus, scores[self.focus].max(), scores[~self.focus].max()))

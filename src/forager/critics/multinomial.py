@@ -13,33 +13,18 @@ a dense block of at most `DENSE` numbers, which halves the time; it is derived f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forager.critics.counts import Counts, Vocabulary
-from forager.text import count
-from forager.types import Ids, Mask, Terms
+from forager.types import Bag, Floats, Ids, Mask
 
 Scores: TypeAlias = NDArray[np.float64]  # (c,) log Pr(c, u)
 
 DENSE = 1 << 23  # 32 MB
 ONE = np.float32(1)  # a plain 1 would make the logarithms of ints float64
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bag:
-    """The words of a page: each term once, ascending, with n(u,t)."""
-
-    terms: Terms
-    counts: Ids
-
-    @classmethod
-    def of(cls, terms: Terms) -> Bag:
-        distinct, counts = count(terms)
-        return cls(distinct, counts.astype(np.int32))
 
 
 class Multinomial:
@@ -61,15 +46,21 @@ class Multinomial:
     def scores(self, bag: Bag) -> tuple[Scores, int]:
         """score(c) for each class, and n(u,*)."""
         rows, known = self._vocabulary.find(bag.terms)
-        rows, tf = rows[known], bag.counts[known].astype(np.float32)
-        place = self._place[rows]
-        dense = place >= 0
-        summed = tf[dense] @ self._dense.take(place[dense], axis=0)
-        classes, counts, lengths = self.counts.gather(rows[~dense])
-        weights = np.log(counts.astype(np.float32) + ONE) * np.repeat(tf[~dense], lengths)
-        summed = summed + np.bincount(classes, weights, len(self._prior))
+        at = np.flatnonzero(known)
+        rows, tf = rows.take(at), bag.counts.take(at).astype(np.float32)
+        place = self._place.take(rows)
+        dense = np.flatnonzero(place >= 0)
+        summed: Any = tf.take(dense) @ self._dense.take(place.take(dense), axis=0)
+        if len(dense) < len(rows):
+            summed = summed + self._sparse(rows, tf, np.flatnonzero(place < 0))
         length = int(tf.sum())
         return self._prior + summed - length * self._norm, length
+
+    def _sparse(self, rows: Ids, tf: Floats, at: NDArray[np.intp]) -> NDArray[Any]:
+        """What the terms that are not among the most frequent add."""
+        classes, counts, lengths = self.counts.gather(rows.take(at))
+        weights = np.log(counts.astype(np.float32) + ONE) * np.repeat(tf.take(at), lengths)
+        return np.bincount(classes, weights, len(self._prior))
 
     def scores_without(self, bag: Bag, own: int) -> tuple[Scores, int]:
         """`scores` of a training page of class `own` by the model that never saw it: its counts are taken off."""

@@ -30,7 +30,7 @@ from forager.critics.calibration import SHORT, Calibration, Quality, calibrate, 
 from forager.critics.combine import Combines
 from forager.critics.counts import Counts, Tally
 from forager.critics.held_out import Held, Sample
-from forager.critics.multinomial import Bag, Multinomial, log_odds, log_sum
+from forager.critics.multinomial import Multinomial, log_odds, log_sum
 from forager.errors import ForagerError, unknown
 from forager.topic import in_focus
 from forager.types import Judgement, Mask, Page, Parts
@@ -195,7 +195,7 @@ def _calibrated(model: Multinomial, focus: Mask, held: tuple[Held, ...]) -> tupl
 
 
 def _judge(trained: _Trained, page: Page) -> Judgement:
-    scores, n = trained.model.scores(Bag.of(page.terms.values))
+    scores, n = trained.model.scores(page.bag)
     z = log_odds(scores, trained.focus)
     odds, slope = z, 1.0
     if trained.calibration:

@@ -22,11 +22,10 @@ from scipy.sparse import csr_matrix, vstack
 from forager.critics.calibration import Reals
 from forager.critics.corpus import Corpus
 from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
-from forager.critics.multinomial import Bag
 from forager.critics.tfidf import Columns, Places, Platt, rows_left_out
 from forager.errors import ForagerError
 from forager.similarity import Query
-from forager.types import Mask, Parts, Terms
+from forager.types import Bag, Mask, Parts
 
 USUAL = Platt(slope=45.0, bias=-6.0)
 
@@ -79,8 +78,8 @@ class _Centroid:
         lengths = np.sqrt(np.asarray(all_of.multiply(all_of).sum(axis=1)).ravel())
         return cls(columns, weights, csr_matrix(all_of.T.multiply(1 / np.maximum(lengths, 1e-9))), focus)
 
-    def opinion(self, terms: Terms) -> Opinion:
-        z, *near = np.clip(self.columns.times(Bag.of(terms), self.means), 0, 1)  # above 1 by rounding
+    def opinion(self, bag: Bag) -> Opinion:
+        z, *near = np.clip(self.columns.times(bag, self.means), 0, 1)  # above 1 by rounding
         return Opinion(float(z), float(z), shared_out(np.exp(USUAL.slope * np.array(near)), self.focus))
 
     def parts(self) -> dict[str, object]:

@@ -25,10 +25,9 @@ from scipy.special import expit
 from forager.critics.calibration import Reals, sigmoid
 from forager.critics.corpus import Corpus
 from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
-from forager.critics.multinomial import Bag
 from forager.critics.tfidf import Columns, Places, Platt, cross_validated, fitting
 from forager.errors import ForagerError
-from forager.types import Floats, Mask, Parts, Terms
+from forager.types import Bag, Floats, Mask, Parts
 
 USUAL = Platt(slope=7.0, bias=1.0)
 ROUNDS = 1_000  # of coordinate descent, at most
@@ -43,8 +42,8 @@ class _Machines:
     bias: Floats  # (m,)
     focus: Mask  # (c,)
 
-    def opinion(self, terms: Terms) -> Opinion:
-        at, x = self.columns.row(Bag.of(terms))
+    def opinion(self, bag: Bag) -> Opinion:
+        at, x = self.columns.row(bag)
         f, *each = (x @ self.weights.take(at, axis=0) + self.bias).tolist()
         chances = expit(USUAL.slope * np.array(each, np.float32) + USUAL.bias) if each else np.ones(2, np.float32)
         return Opinion(f, sigmoid(f), shared_out(chances, self.focus))

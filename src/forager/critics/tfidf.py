@@ -22,10 +22,9 @@ from scipy.sparse import csr_matrix
 from forager.critics.calibration import SHORT, Quality, Reals, calibrate, quality
 from forager.critics.corpus import Corpus
 from forager.critics.counts import Vocabulary
-from forager.critics.multinomial import Bag
 from forager.errors import ForagerError
 from forager.similarity import Idf
-from forager.types import Floats, Mask, Parts, Terms
+from forager.types import Bag, Floats, Mask, Parts, Terms
 
 Places: TypeAlias = NDArray[np.intp]
 

@@ -82,7 +82,7 @@ class Features:
         """Of n links of a page, rows 0 to n - 1, and of the page itself, row n."""
         at, kinds, rows = _around(page, links)
         said, said_kinds, said_rows = self._texts(page, links).cut()
-        own = distinct(page.terms.values)
+        own = page.bag.terms
         values = np.concatenate((page.terms.values[at], said, own))
         salts = np.concatenate((kinds, said_kinds, np.full(len(own), WORD)))
         return Seen(

@@ -101,6 +101,7 @@ class MemmCrawler:
         self.drawn, self.states, self.gamma, self.count = drawn, states, gamma, count
         self.keywords, self.least = keywords, least
         self.settings = Settings(variance=variance, iterations=iterations, tolerance=1e-5)
+        self._worth = np.append(gamma ** np.arange(states - 1), 0.0)
         self._made = f"features {features} of version {VERSION}, {states} states"
         self._known: Known | None = None
 
@@ -191,8 +192,7 @@ class MemmCrawler:
             return memm.marginal_priority(ahead)
         if self.inference == "viterbi":
             return memm.viterbi_priority(ahead)
-        worth = np.append(self.gamma ** np.arange(self.states - 1), 0.0)
-        value: Reals = shares(ahead) @ worth
+        value: Reals = shares(ahead) @ self._worth
         return value
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:

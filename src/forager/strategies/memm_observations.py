@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from forager.chains.vocabulary import Vocabulary
 from forager.similarity import Idf, Targets
-from forager.text import count, distinct, mix, term, terms, url_terms, words
+from forager.text import count, distinct, mixed, salt_part, term, term_part, terms, url_terms, words
 from forager.types import Links, Page, Parts, Ragged, Terms, Url
 from forager.urls import host
 
@@ -95,6 +95,8 @@ KINDS = (
     ENTITLED, HEADED, ADDRESSED, SIZED, HELD, ALIKE, DESCRIBED, LINKING,
 ) = range(len(KINDS))  # fmt: skip
 _HERE, _AHEAD = (np.array(places, np.int64) for places in list(zip(*KINDS, strict=True))[:2])
+_IS_HERE, _IS_AHEAD = _HERE != NOWHERE, _AHEAD != NOWHERE
+_SALT_HERE, _SALT_AHEAD = salt_part(_HERE), salt_part(_AHEAD)
 
 
 class Sets(StrEnum):
@@ -130,11 +132,10 @@ class Said:
     def features(self) -> Ragged:
         """What is seen here: leaving features of each link, those of the page; and as many rows of what is seen ahead:
         arriving features of each link, those that all links of the page have."""
-        places = np.concatenate((_HERE.take(self.kinds), _AHEAD.take(self.kinds)))
-        seen = np.flatnonzero(places >= 0)
-        values, rows = np.concatenate((self.values, self.values)), np.concatenate((self.rows, self.rows + self.count))
-        ends = np.searchsorted(rows.take(seen), np.arange(2 * self.count + 1))
-        return Ragged(mix(values.take(seen), places.take(seen)), ends)
+        words, ends = term_part(self.values), np.searchsorted(self.rows, np.arange(self.count + 1))
+        both = np.concatenate((words + _SALT_HERE.take(self.kinds), words + _SALT_AHEAD.take(self.kinds)))
+        seen = np.flatnonzero(np.concatenate((_IS_HERE.take(self.kinds), _IS_AHEAD.take(self.kinds))))
+        return Ragged(mixed(both.take(seen)), np.searchsorted(seen, np.concatenate((ends[:-1], ends + len(words)))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +151,7 @@ class Observer:
         """Of links of a page, and of the page."""
         keys = []
         if self.sets is not Sets.TEXT:
-            own = distinct(page.terms.values)
+            own = page.bag.terms
             keys.append(_keys(own[self._index.find(own)[1]], HELD, len(links)))
         if self.sets is Sets.OURS:
             keys.append(_ours(page, links))
@@ -245,8 +246,8 @@ def _ours(page: Page, links: Links) -> NDArray[np.int64]:
         np.concatenate((hashed.offsets[used], skipped + before, skipped + end)),
         np.concatenate((hashed.offsets[used + 1], skipped + begin, skipped + behind)),
     )
-    codes = np.concatenate((codes, rows | BEFORE, rows | BEHIND))
-    return codes.take(span) << _WORD_BITS | np.concatenate((hashed.values, page.terms.values)).take(at)
+    keys = np.concatenate((codes, rows | BEFORE, rows | BEHIND)) << _WORD_BITS
+    return keys.take(span) | np.concatenate((hashed.values, page.terms.values)).take(at)
 
 
 def _texts(page: Page, links: Links) -> tuple[list[str], list[str], Places, Places]:
