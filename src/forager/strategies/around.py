@@ -23,17 +23,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh32_intdigest
 
-from forager.text import mix, words
+from forager.text import mix, mixed, salt_part, term_part, words
 from forager.types import Ids, Links, Page, Ragged, Terms, Visit
 
 Kind: TypeAlias = Literal["offset", "words", "distance", "path"]
 Places: TypeAlias = NDArray[np.int64]
+Number = TypeVar("Number", np.int32, np.uint64)
 
 HIGH = 0.5  # relevance from which a judged neighbour is a good one
 _TOPIC, _NEIGHBOUR, _PATH = 1 << 20, 1 << 21, 1 << 22  # salts beyond every offset and distance
@@ -65,10 +66,10 @@ class Around:
         """What each feature of one link is, in words; aligned with its row."""
         alone = Links.take(visit.links, [link])
         window = Window.of(visit.page.terms, alone, self.d_max, self.most)
-        first, last = (int(window.leaves[i]) if len(window.leaves) else 0 for i in (0, -1))
+        leaves, place = window.leaves, window.distances if self.kind == "distance" else window.offsets
+        first, last = (int(leaves[i]) if len(leaves) else 0 for i in (0, -1))
         spelt = [word for leaf in visit.page.leaves[first : last + 1] for word in words(leaf)]
         skipped = int(window.at[0] - visit.page.terms.offsets[first]) if len(window.at) else 0
-        place = window.distances if self.kind == "distance" else window.offsets
         named = zip(spelt[skipped:], place.tolist(), strict=False)  # words behind the window are of no interest
         told = [word if self.kind == "words" else f"{word} at {where}" for word, where in named]
         if self.topics:
@@ -82,11 +83,11 @@ class Around:
 
     def _words(self, page: Page, links: Links) -> Ragged:
         window = Window.of(page.terms, links, self.d_max, self.most)
-        found = page.terms.values[window.at]
+        found = page.terms.values.take(window.at)
         if self.kind == "distance":
             found = mix(found, window.distances)
         elif self.kind != "words":
-            found = mix(found, window.offsets)
+            found = mixed(term_part(found) + window.each(salt_part(window.pair_offsets)))
         if self.kind == "path":
             found = mix(found, _PATH + steps(links, window))
         return Ragged(found, window.ends)
@@ -112,33 +113,59 @@ class Around:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """The words around each link: those of one link follow one another, and so do the links."""
+    """The words around each link: those of one link follow one another, and so do the links.
 
-    at: Places  # (e,) where each is among the words of the page
-    rows: Ids  # (e,) the link it belongs to
-    leaves: Ids  # (e,) the leaf it stands in
-    offsets: Ids  # (e,) of that leaf
+    All words of a leaf are at the same offset, so most is known by pairs of a link and a leaf of its window, of which
+    there are a tenth as many.
+    """
+
+    at: Places  # (e,) where each word is among those of the page
     ends: Places  # (links + 1,)
     starts: Places  # (links,) where the anchor starts among the words of the page
     stops: Places  # (links,) and where it stops
+    pair_rows: Ids  # (p,) links
+    pair_leaves: Ids  # (p,)
+    pair_offsets: Ids  # (p,) of the leaf from the link
+    pair_words: Places  # (p,) how many words of the leaf are in the window
 
     @classmethod
     def of(cls, terms: Ragged, links: Links, d_max: int, most: int) -> Window:
         first, last, bounds = links.first_leaf, links.last_leaf, terms.offsets
-        starts, stops = bounds[first], bounds[last + 1]
-        begin = np.maximum(bounds[np.maximum(first - d_max, 0)], starts - most)
-        end = np.minimum(bounds[np.minimum(last + d_max + 1, len(terms))], np.minimum(stops, starts + most) + most)
-        lengths = end - begin
-        at = _slices(begin, lengths)
-        rows = np.repeat(np.arange(len(first), dtype=np.int32), lengths)
-        leaves = np.repeat(np.arange(len(terms), dtype=np.int32), terms.lengths)[at]
-        offsets = np.minimum(leaves - first[rows], 0) + np.maximum(leaves - last[rows], 0)
-        return cls(at, rows, leaves, offsets, np.concatenate(([0], np.cumsum(lengths))), starts, stops)
+        starts, stops = bounds.take(first), bounds.take(last + 1)
+        lowest, highest = np.maximum(first - d_max, 0), np.minimum(last + d_max + 1, len(terms))
+        begin = np.maximum(bounds.take(lowest), starts - most)
+        end = np.minimum(bounds.take(highest), np.minimum(stops, starts + most) + most)
+        lengths, leaves = end - begin, highest - lowest
+        rows, leaf = np.repeat(np.arange(len(first), dtype=np.int32), leaves), _slices(lowest, leaves).astype(np.int32)
+        offsets = np.minimum(leaf - first.take(rows), 0) + np.maximum(leaf - last.take(rows), 0)
+        words = np.minimum(bounds.take(leaf + 1), end.take(rows)) - np.maximum(bounds.take(leaf), begin.take(rows))
+        ends = np.concatenate(([0], np.cumsum(lengths)))
+        return cls(_slices(begin, lengths), ends, starts, stops, rows, leaf, offsets, np.maximum(words, 0))
+
+    @property
+    def rows(self) -> Ids:
+        """(e,) the link each word belongs to."""
+        return self.each(self.pair_rows)
+
+    @property
+    def leaves(self) -> Ids:
+        """(e,) the leaf each word stands in."""
+        return self.each(self.pair_leaves)
+
+    @property
+    def offsets(self) -> Ids:
+        """(e,) of that leaf."""
+        return self.each(self.pair_offsets)
+
+    def each(self, of_pairs: NDArray[Number]) -> NDArray[Number]:
+        """For each word what its pair has."""
+        return np.repeat(of_pairs, self.pair_words)
 
     @property
     def distances(self) -> Places:
         """In words from the anchor, 0 within."""
-        before, behind = self.at - self.starts[self.rows], self.at - self.stops[self.rows] + 1
+        rows = self.rows
+        before, behind = self.at - self.starts[rows], self.at - self.stops[rows] + 1
         distances: Places = np.minimum(before, 0) + np.maximum(behind, 0)
         return distances
 
@@ -149,10 +176,11 @@ def steps(links: Links, window: Window) -> Ids:
     number = {path: i for i, path in enumerate(paths)}
     kinds = np.array([number[path] for path in links.tag_paths], np.intp)
     lengths, shared = _shared_steps(paths)
-    ahead = np.searchsorted(links.first_leaf, window.leaves)  # the first link that starts at this leaf or behind it
+    leaves, rows = window.leaves, window.rows
+    ahead = np.searchsorted(links.first_leaf, leaves)  # the first link that starts at this leaf or behind it
     ahead, behind = np.minimum(ahead, len(links) - 1), np.maximum(ahead - 1, 0)
-    nearer = window.leaves - links.last_leaf[behind] < links.first_leaf[ahead] - window.leaves
-    nearest, own = kinds[np.where(nearer, behind, ahead)], kinds[window.rows]
+    nearer = leaves - links.last_leaf[behind] < links.first_leaf[ahead] - leaves
+    nearest, own = kinds[np.where(nearer, behind, ahead)], kinds[rows]
     return (lengths[nearest] + lengths[own] - 2 * shared[nearest, own]).astype(np.int32)
 
 

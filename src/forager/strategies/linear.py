@@ -29,7 +29,7 @@ class Linear:
 
     def __call__(self, rows: Ragged) -> Floats:
         """z of each row."""
-        sums = row_sums(self.weights[slots(rows.values, len(self.weights))], rows)
+        sums = row_sums(self.weights.take(slots(rows.values, len(self.weights))), rows)
         return (np.float32(self.bias) + sums * self.scale(rows)).astype(np.float32)
 
     def scale(self, rows: Ragged) -> Floats:

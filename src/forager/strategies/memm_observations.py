@@ -239,12 +239,12 @@ def _ours(page: Page, links: Links) -> NDArray[np.int64]:
     """Keys of all words of a page and its links but Ow."""
     texts, addresses, used, codes = _texts(page, links)
     hashed, rows = _hashed(texts, addresses), np.arange(len(links)) << _KIND_BITS
-    begin, end = page.terms.offsets[links.first_leaf], page.terms.offsets[links.last_leaf + 1]
+    begin, end = page.terms.offsets.take(links.first_leaf), page.terms.offsets.take(links.last_leaf + 1)
     before, behind = np.maximum(begin - NEAR, 0), np.minimum(end + NEAR, len(page.terms.values))
     skipped = len(hashed.values)
     at, span = _spans(
-        np.concatenate((hashed.offsets[used], skipped + before, skipped + end)),
-        np.concatenate((hashed.offsets[used + 1], skipped + begin, skipped + behind)),
+        np.concatenate((hashed.offsets.take(used), skipped + before, skipped + end)),
+        np.concatenate((hashed.offsets.take(used + 1), skipped + begin, skipped + behind)),
     )
     keys = np.concatenate((codes, rows | BEFORE, rows | BEHIND)) << _WORD_BITS
     return keys.take(span) | np.concatenate((hashed.values, page.terms.values)).take(at)
