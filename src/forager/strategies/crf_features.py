@@ -27,7 +27,7 @@ from forager.chains.rows import Reals, Sparse
 from forager.chains.vocabulary import Vocabulary, sums
 from forager.strategies.crf_texts import DIGIT, Addresses, Places, Texts, path_of, tails, tokens
 from forager.strategies.repeated import nesting
-from forager.text import distinct, mix, words
+from forager.text import distinct, mixed, salt_part, term_part, words
 from forager.types import Floats, Links, Page, Ragged, Terms
 
 VERSION = 1  # of the features
@@ -40,6 +40,7 @@ TOLD = (  # of links, as it is told in explanations
     *("{} (shape)", "{} in rest of URL (shape)", "{} in rest of URL"),
 )
 ANCHOR, NEAR, PATH, LINK_FLAG, ABOVE, LINK_SHAPE, REST_SHAPE, REST = range(7, 7 + len(TOLD))
+_SALTS = salt_part(np.arange(REST + 1))
 
 _WINDOW, _WIDEST = 10, 100  # words on either side, words of an anchor
 _LONGEST = 300  # characters of a heading that count for the links below it
@@ -83,11 +84,10 @@ class Features:
         at, kinds, rows = _around(page, links)
         said, said_kinds, said_rows = self._texts(page, links).cut()
         own = page.bag.terms
-        values = np.concatenate((page.terms.values[at], said, own))
-        salts = np.concatenate((kinds, said_kinds, np.full(len(own), WORD)))
-        return Seen(
-            mix(values, salts), np.concatenate((rows, said_rows, np.full(len(own), len(links)))), len(links) + 1
-        )
+        values = np.concatenate((page.terms.values.take(at), said, own))
+        salts = _SALTS.take(np.concatenate((kinds, said_kinds, np.full(len(own), WORD))))
+        rows = np.concatenate((rows, said_rows, np.full(len(own), len(links))))
+        return Seen(mixed(term_part(values) + salts), rows, len(links) + 1)
 
     def names(self, page: Page, links: Links, link: int) -> list[str]:
         """What each feature of one link is, in words: in the order of those it has when it is the only one."""
@@ -142,11 +142,11 @@ class Features:
 
 def _around(page: Page, links: Links) -> tuple[Places, Places, Places]:
     """The words of each anchor and those near it: where each is in the page, its kind, and the link."""
-    start = page.terms.offsets[links.first_leaf]
-    stop = np.minimum(page.terms.offsets[links.last_leaf + 1], start + _WIDEST)
+    start = page.terms.offsets.take(links.first_leaf)
+    stop = np.minimum(page.terms.offsets.take(links.last_leaf + 1), start + _WIDEST)
     first, last = np.maximum(start - _WINDOW, 0), np.minimum(stop + _WINDOW, len(page.terms.values))
     lengths = last - first
     ends = np.cumsum(lengths)
     rows = np.repeat(np.arange(len(links)), lengths)
-    at = np.arange(len(rows)) + (first - ends + lengths)[rows]
-    return at, np.where((at >= start[rows]) & (at < stop[rows]), ANCHOR, NEAR), rows
+    at = np.arange(len(rows)) + (first - ends + lengths).take(rows)
+    return at, np.where((at >= start.take(rows)) & (at < stop.take(rows)), ANCHOR, NEAR), rows

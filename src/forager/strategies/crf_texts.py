@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -54,7 +54,7 @@ class Texts:
 
     def add_shapes(self, kind: int, texts: Sequence[str], first: int = 0) -> None:
         """The shapes of each row, from `first` on."""
-        held = [at for at, text in enumerate(texts) if DIGIT.search(text)]
+        held = [at for at, text in enumerate(_at_once(_zeroed, texts)) if "0" in text]
         self.numbered += _at_once(partial(_BEFORE_NUMBER.sub, ""), [texts[at] for at in held])
         self.shapes_of += [(kind << _KIND) + first + at for at in held]
 
@@ -142,5 +142,9 @@ def _place(here: str, host: str, url: str, rest: str) -> str:
 
 def tails(tag_paths: Sequence[str]) -> list[str]:
     """The last three elements of each path as one word, without ids and classes."""
-    known = {path: "_".join(_ATTRIBUTES.sub("", part) for part in path.split()[-3:]) for path in set(tag_paths)}
-    return [known[path] for path in tag_paths]
+    return [_tail(path) for path in tag_paths]
+
+
+@lru_cache(maxsize=4096)
+def _tail(path: str) -> str:
+    return "_".join(_ATTRIBUTES.sub("", part) for part in path.split()[-3:])
