@@ -9,8 +9,9 @@ robots, parse, a naive Bayes critic of 20 classes, best-first, WARC and catalogu
 The same with the apprentice instead of best-first, on both works but with nothing waiting at the start: a learner that
 goes on must be able to read again what it has learnt from. What a sweep over 1 M links costs is bench.sweeps.
 
-The bare loop and the crawl take turns, because a machine is not equally fast all day. Where the time goes comes from a
-run of its own, in which every stage has a clock (bench.spent). The last line is one JSON object.
+The bare loop, the least one and the crawl take turns, because a machine is not equally fast all day; `ratio` is to the
+bare loop, `least_ratio` to the least. Where the time goes comes from a run of its own, in which every stage has a clock
+(bench.spent). The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -237,27 +238,31 @@ def prepared() -> Iterator[Bench]:
 
 
 def turns(bench: Bench, port: int, count: int, work: Work) -> tuple[Figures, dict[str, float]]:
-    """So many runs of the bare loop and of the crawl, one after the other; and where the time of another goes."""
-    bares, crawls, peaks = [], [], []
+    """So many runs of both loops and of the crawl, one after the other; and where the time of another goes."""
+    bares, leasts, crawls, peaks = [], [], [], []
     for turn in range(count):
-        bares.append(once(bare.client(), port).cpu_ms_per_page)
+        bares.append(once(bare.client("bare"), port).cpu_ms_per_page)
+        leasts.append(once(bare.client("least"), port).cpu_ms_per_page)
         run, figures = bench.run(port, work)
         crawls.append(figures["ms"] if work.waiting else run.cpu_ms_per_page)
         peaks.append(run.rss_mb)
         kind, pages = "open" if work.plan == "open" else "closed", figures["pages"]
         print(
-            f"{work.strategy:<12}{kind:>8}{turn + 1:>4}{bares[-1]:>10.3f}{crawls[-1]:>10.3f}"
-            f"{crawls[-1] / bares[-1]:>8.2f}{pages:>8}{run.wall:>8.1f}{run.rss_mb:>7.0f}",
+            f"{work.strategy:<12}{kind:>8}{turn + 1:>4}{bares[-1]:>10.3f}{leasts[-1]:>10.3f}{crawls[-1]:>10.3f}"
+            f"{crawls[-1] / bares[-1]:>8.2f}{crawls[-1] / leasts[-1]:>10.2f}"
+            f"{pages:>8}{run.wall:>8.1f}{run.rss_mb:>7.0f}",
             flush=True,
         )
     stages = bench.run(port, work, watched=True)[1]["stages"]
     return {
         "bare_ms": min(bares),
         "bare_ms_median": median(bares),
+        "least_ms": min(leasts),
         "crawl_ms": min(crawls),
         "crawl_ms_median": median(crawls),
         "ratio": min(crawls) / min(bares),
-        "ratio_median": median(mine / least for mine, least in zip(crawls, bares, strict=True)),
+        "ratio_median": median(mine / other for mine, other in zip(crawls, bares, strict=True)),
+        "least_ratio": min(crawls) / min(leasts),
         "rss_mb": max(peaks),
     }, stages
 
@@ -298,7 +303,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--waiting", type=int, default=WAITING, help="URLs that wait at the start of the open work")
     options = parser.parse_args()
-    heads = f"{'bare ms':>10}{'crawl ms':>10}{'ratio':>8}{'pages':>8}{'wall s':>8}{'MB':>7}"
+    heads = (
+        f"{'bare ms':>10}{'least ms':>10}{'crawl ms':>10}{'ratio':>8}{'to least':>10}{'pages':>8}{'wall s':>8}{'MB':>7}"
+    )
     print(f"{'strategy':<12}{'work':>8}{'run':>4}{heads}")
     with prepared() as bench:
         with served("reference") as port:
