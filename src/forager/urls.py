@@ -9,6 +9,7 @@ upper-cased (RFC 3986, 6.2.2); parameters that only track a visitor or carry a s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
@@ -66,14 +67,22 @@ class UrlRules:
 
     def join(self, base: Url, href: str) -> Url | None:
         """The canonical target of a reference found on a page at `base`; None as in `canonical`."""
-        if href.startswith(_ABSOLUTE):
-            within = ""
-        elif href.startswith("/"):
-            within = base[: base.index("/", 8)]
-        else:
-            within = _folder(base, 0)
-        known = self._joined.get((within, href))
-        return known if known is not None else self._join(base, within, href)
+        return self.join_all(base, (href,))[0]
+
+    def join_all(self, base: Url, hrefs: Iterable[str]) -> list[Url | None]:
+        """The same of many references of one page."""
+        top, folder = base[: base.index("/", 8)], _folder(base, 0)
+        joined, targets = self._joined, []
+        for href in hrefs:
+            if href.startswith("/"):
+                within = top
+            elif href.startswith(_ABSOLUTE):
+                within = ""
+            else:
+                within = folder
+            target = joined.get((within, href))
+            targets.append(target if target is not None else self._join(base, within, href))
+        return targets
 
     def _join(self, base: Url, within: str, href: str) -> Url | None:
         plain = _PLAIN.fullmatch(href)
