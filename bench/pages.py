@@ -84,8 +84,7 @@ def link_targets(pages: Sequence[Page], hrefs: Sequence[list[str]]) -> None:
     """Of all pages once, by rules that have seen none of them: what a crawl pays, not what a second round does."""
     rules = UrlRules()
     for page, found in zip(pages, hrefs, strict=True):
-        for href in found:
-            rules.join(page.url, href)
+        rules.join_all(page.url, found)
 
 
 def bare_parse(fetch: Fetch) -> LexborHTMLParser:

@@ -74,11 +74,11 @@ def terms(leaves: Sequence[str]) -> Ragged:
     if not leaves:
         return Ragged(np.empty(0, np.uint32), np.zeros(1, np.int64))
     octets, starts, lengths = _cut(leaves)
-    row_ends = np.flatnonzero(np.frombuffer(octets, np.uint8) == ord(_ROW_END))
+    row_ends = (np.frombuffer(octets, np.uint8) == ord(_ROW_END)).nonzero()[0]
     if len(row_ends) >= len(leaves):  # some leaf has one inside
         return terms([leaf.replace(_ROW_END, " ") for leaf in leaves])
     offsets = np.zeros(len(leaves) + 1, np.int64)
-    offsets[1:-1] = np.searchsorted(starts, row_ends)
+    offsets[1:-1] = starts.searchsorted(row_ends)
     offsets[-1] = len(starts)
     return Ragged(_hash(octets, starts, lengths), offsets)
 
@@ -159,7 +159,8 @@ def _cut(leaves: Sequence[str]) -> tuple[bytes, Places, Places]:
             if folded != list(leaves):
                 return _cut(folded)
         kinds[high] = _spread(high_kinds & np.uint8(_KIND), high_octets)
-    starts, lengths = _runs(kinds)
+    mixed = not text.isascii() and kinds.max() > _LETTER
+    starts, lengths = _mixed_runs(kinds) if mixed else _runs(kinds)
     return octets, starts, _shorten(octets, starts, lengths)
 
 
@@ -186,15 +187,14 @@ def _shorten(octets: bytes, starts: Places, lengths: Places) -> Places:
 
 
 def _runs(kinds: Bytes) -> tuple[Places, Places]:
-    """Where words start and how long they are. The first and the last kind are gaps."""
-    if kinds.max() > _LETTER:
-        return _mixed_runs(kinds)
-    turns = np.flatnonzero(kinds[1:] != kinds[:-1])  # neither marks nor what stands alone: words are the runs of ones
+    """Where words start and how long they are: the runs of ones. The first and the last kind are gaps."""
+    turns = (kinds[1:] != kinds[:-1]).nonzero()[0]
     before, last = turns[0::2], turns[1::2]
     return before + 1, last - before
 
 
 def _mixed_runs(kinds: Bytes) -> tuple[Places, Places]:
+    """The same where there are marks, or what stands alone."""
     bare = kinds != _MARK
     base = kinds if bare.all() else _bases(kinds, bare)
     is_letter, inside = base == _LETTER, base != _GAP
@@ -217,7 +217,7 @@ def _hash(octets: bytes, starts: Places, lengths: Places) -> Terms:
     h &= _LOW_BYTES.take(lengths, mode="clip")
     h ^= _SEED
     _stir(h)
-    longer, done = np.flatnonzero(lengths > 8), 8
+    longer, done = (lengths > 8).nonzero()[0], 8
     while len(longer):
         more = chunk_at[starts[longer] + done]
         more &= _LOW_BYTES.take(lengths[longer] - done, mode="clip")

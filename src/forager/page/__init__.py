@@ -96,14 +96,13 @@ def _refuse(fetch: Fetch, largest: int) -> tuple[Reason, str] | None:
 
 def _page(url: Url, tree: Tree, rules: UrlRules) -> Page:
     base = (tree.base and rules.join(url, tree.base)) or url
-    tags, regions = zip(*tree.places, strict=True)  # there is no page without a leaf
     return Page(
         url=url,
         title=_one_line(tree.title or ""),
         leaves=tuple(tree.leaves),
-        tags=tags,
+        tags=tuple(tree.tags),
         terms=text.terms(tree.leaves),
-        regions=np.frombuffer(bytes(regions), np.uint8),
+        regions=np.frombuffer(bytes(tree.regions), np.uint8),
         links=_links(url, base, tree, rules),
         headings=tuple([Heading(level, *span) for level, span in tree.headings]),
         keywords=_one_line(tree.keywords),
@@ -114,21 +113,19 @@ def _page(url: Url, tree: Tree, rules: UrlRules) -> Page:
 
 
 def _links(url: Url, base: Url, tree: Tree, rules: UrlRules) -> Links:
-    known: dict[str, Url | None] = {}  # many links of a page say the same
+    hrefs = list(dict.fromkeys([link[0] for link in tree.links]))  # many links of a page say the same
+    target_of = dict(zip(hrefs, rules.join_all(base, hrefs), strict=True))
     targets: list[Url] = []
     kept: list[FoundLink] = []
     for link in tree.links:
-        href = link[0]
-        if href in known:
-            target = known[href]
-        else:
-            target = known[href] = rules.join(base, href)
+        target = target_of[link[0]]
         if target is not None and target != url:
             targets.append(target)
             kept.append(link)
     _, spans, paths, rels = zip(*kept, strict=True) if kept else ((), (), (), ())
-    first, last = np.array(spans, np.int32).reshape(-1, 2).T.copy()
-    return Links(tuple(targets), tuple([_anchor(tree.leaves, *span) for span in spans]), first, last, paths, rels)
+    anchors = tuple([_anchor(tree.leaves, first, last) for first, last in spans])
+    first, last = (np.array([span[end] for span in spans], np.int32) for end in (0, 1))
+    return Links(tuple(targets), anchors, first, last, paths, rels)
 
 
 def _anchor(leaves: Sequence[str], first: int, last: int) -> str:
@@ -144,5 +141,5 @@ def _one_line(string: str) -> str:
 def _plain(url: Url, content: str) -> Page:
     """Plain text is a page of one leaf."""
     tree = Tree()
-    tree.leaves, tree.places = [content.strip()], [("body", 0)]
+    tree.leaves, tree.tags, tree.regions = [content.strip()], ["body"], [0]
     return _page(url, tree, RULES)
