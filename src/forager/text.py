@@ -36,7 +36,7 @@ _WRAP = 0xFFFF_FFFF_FFFF_FFFF
 _U32 = np.uint64(32)
 _LOW_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # masks that keep the first n bytes of a chunk
 
-_ROW_END = "\x1e"  # between the leaves of a page; "record separator", which no text needs
+ROW_END = "\x1e"  # between the leaves of a page; "record separator", which no text needs
 _GAP, _LETTER, _ALONE, _MARK = 0, 1, 2, 3  # what a code point does to a word
 _KIND, _FOLDS = 3, 4  # the bits that say so, and the bit of those beyond ASCII that `fold` may change
 
@@ -57,7 +57,7 @@ _VARIED = (
 _JOINERS = (0x200C, 0x200D)
 # Bytes of ASCII words are lowered, the end of a row and what is beyond ASCII stay, everything else is blanked.
 _LOWERED = bytes(
-    octet if octet >= 128 or bytes([octet]).isalnum() or octet in b"_" + _ROW_END.encode() else 0
+    octet if octet >= 128 or bytes([octet]).isalnum() or octet in b"_" + ROW_END.encode() else 0
     for octet in bytes(range(256)).lower()
 )
 
@@ -73,11 +73,15 @@ def terms(leaves: Sequence[str]) -> Ragged:
     """The hashed words of each leaf, a row a leaf."""
     if not leaves:
         return Ragged(np.empty(0, np.uint32), np.zeros(1, np.int64))
-    octets, starts, lengths = _cut(leaves)
-    row_ends = (np.frombuffer(octets, np.uint8) == ord(_ROW_END)).nonzero()[0]
-    if len(row_ends) >= len(leaves):  # some leaf has one inside
-        return terms([leaf.replace(_ROW_END, " ") for leaf in leaves])
-    offsets = np.zeros(len(leaves) + 1, np.int64)
+    rows = row_terms(ROW_END.join(leaves))
+    return rows if len(rows) == len(leaves) else terms([leaf.replace(ROW_END, " ") for leaf in leaves])
+
+
+def row_terms(text: str) -> Ragged:
+    """The hashed words of texts that come as one, with ROW_END between them."""
+    octets, starts, lengths = _cut(text)
+    row_ends = (np.frombuffer(octets, np.uint8) == ord(ROW_END)).nonzero()[0]
+    offsets = np.zeros(len(row_ends) + 2, np.int64)
     offsets[1:-1] = starts.searchsorted(row_ends)
     offsets[-1] = len(starts)
     return Ragged(_hash(octets, starts, lengths), offsets)
@@ -85,12 +89,17 @@ def terms(leaves: Sequence[str]) -> Ragged:
 
 def url_terms(urls: Sequence[str]) -> Ragged:
     """The hashed words of each URL without its scheme, escapes undone; an underscore separates here."""
-    return terms([unquote(url.partition("://")[2] or url).replace("_", " ") for url in urls])
+    return terms([url_text(url) for url in urls])
+
+
+def url_text(url: str) -> str:
+    """What `url_terms` hashes of a URL."""
+    return unquote(url.partition("://")[2] or url).replace("_", " ")
 
 
 def words(text: str) -> list[str]:
     """The words of a text, in order: `terms([text])[0]` are their hashes."""
-    octets, starts, lengths = _cut([text])
+    octets, starts, lengths = _cut(text)
     spans = zip(starts.tolist(), (starts + lengths).tolist(), strict=True)
     return [octets[start:end].decode("utf-8", "surrogatepass") for start, end in spans]
 
@@ -143,20 +152,19 @@ def count(terms: Terms) -> tuple[Terms, Ids]:
     return bag.terms, bag.counts
 
 
-def _cut(leaves: Sequence[str]) -> tuple[bytes, Places, Places]:
-    """The UTF-8 of the folded leaves with row ends between them, where in it each word starts and how long it is."""
-    text = _ROW_END.join(leaves)
+def _cut(text: str) -> tuple[bytes, Places, Places]:
+    """The UTF-8 of the folded text, where in it each word starts and how long it is."""
     octets = b"\0%b%b" % (text.encode("utf-8", "surrogatepass"), bytes(8))  # a gap before and behind every word
     octets = octets.translate(_LOWERED)
-    kinds: Bytes = (np.frombuffer(octets, np.uint8) > ord(_ROW_END)).view(np.uint8)  # _LETTER or _GAP
+    kinds: Bytes = (np.frombuffer(octets, np.uint8) > ord(ROW_END)).view(np.uint8)  # _LETTER or _GAP
     if not text.isascii():
         high = np.flatnonzero(np.frombuffer(octets, np.int8) < 0)
         high_octets = np.frombuffer(octets, np.uint8)[high]
         high_kinds = _kinds_of(high_octets.tobytes().decode("utf-8", "surrogatepass"))
         if high_kinds.max() >= _FOLDS:
             # Leaf by leaf, because few are beyond ASCII: to fold all 25,000 characters of a page takes 0.16 ms.
-            folded = [leaf if leaf.isascii() else fold(leaf) for leaf in leaves]
-            if folded != list(leaves):
+            folded = ROW_END.join([leaf if leaf.isascii() else fold(leaf) for leaf in text.split(ROW_END)])
+            if folded != text:
                 return _cut(folded)
         kinds[high] = _spread(high_kinds & np.uint8(_KIND), high_octets)
     mixed = not text.isascii() and kinds.max() > _LETTER

@@ -37,7 +37,20 @@ from numpy.typing import NDArray
 
 from forager.chains.vocabulary import Vocabulary
 from forager.similarity import Idf, Targets
-from forager.text import count, distinct, mixed, salt_part, term, term_part, terms, url_terms, words
+from forager.text import (
+    ROW_END,
+    count,
+    distinct,
+    mixed,
+    row_terms,
+    salt_part,
+    term,
+    term_part,
+    terms,
+    url_terms,
+    url_text,
+    words,
+)
 from forager.types import Links, Page, Parts, Ragged, Terms, Url
 from forager.urls import host
 
@@ -51,7 +64,6 @@ MOST_TARGETS = 250  # that a page is compared with
 _DIGITS = re.compile(r"\d+")
 _MANY_ZEROS = re.compile("00+")
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
-_BETWEEN = "\x1e"  # texts that are looked at together
 _WORD_BITS, _KIND_BITS = 32, 5  # of a key: row, kind, word
 
 # Places: the same word is another feature in each.
@@ -183,9 +195,8 @@ class Observer:
 
     def told(self, page: Page, links: Links, said: Said) -> list[str]:
         """What was said, in words."""
-        texts, addresses, *_ = _texts(page, links)
-        plain = (address.replace("_", " ") for address in addresses)
-        spelt = {term(word): word for text in (*page.leaves, *texts, *plain) for word in words(text)}
+        said_too = _texts(page, links)[0].split(ROW_END)
+        spelt = {term(word): word for text in (*page.leaves, *said_too) for word in words(text)}
         spelt |= {step: str(step + 1) for step in range(len(TENTHS))}
         pairs = zip(said.values.tolist(), said.kinds.tolist(), strict=True)
         return [KINDS[kind].told.format(spelt.get(value, "…")) for value, kind in pairs]
@@ -237,8 +248,8 @@ def _headings(page: Page) -> list[str]:
 
 def _ours(page: Page, links: Links) -> NDArray[np.int64]:
     """Keys of all words of a page and its links but Ow."""
-    texts, addresses, used, codes = _texts(page, links)
-    hashed, rows = _hashed(texts, addresses), np.arange(len(links)) << _KIND_BITS
+    said, used, codes = _texts(page, links)
+    hashed, rows = row_terms(said), np.arange(len(links)) << _KIND_BITS
     begin, end = page.terms.offsets.take(links.first_leaf), page.terms.offsets.take(links.last_leaf + 1)
     before, behind = np.maximum(begin - NEAR, 0), np.minimum(end + NEAR, len(page.terms.values))
     skipped = len(hashed.values)
@@ -250,22 +261,26 @@ def _ours(page: Page, links: Links) -> NDArray[np.int64]:
     return keys.take(span) | np.concatenate((hashed.values, page.terms.values)).take(at)
 
 
-def _texts(page: Page, links: Links) -> tuple[list[str], list[str], Places, Places]:
-    """Texts, and addresses; which of both are used, and for what row and kind."""
+def _texts(page: Page, links: Links) -> tuple[str, Places, Places]:
+    """All texts as one, because to look at each takes longer; which are used, and for what row and kind."""
     heads, n = _headings(page), len(links)
     paths = [target[target.find("/", 8) :] for target in links.targets]
+    lasts = [path.rstrip("/").rpartition("/")[2] for path in paths]
     relations = _relations(page.url, links.targets, paths)
     often = {relation: number for number, relation in enumerate(dict.fromkeys(relations))}
-    alike = _alike([*heads, page.title, *links.anchors, page.url, *paths])
-    texts, addresses = [*map(_spoken, often), *alike[: -n - 1], _size(page)], alike[-n - 1 :]
-    addresses += [path.rstrip("/").rpartition("/")[2] for path in addresses[1:]]
-    once, lies = np.arange(len(often), len(texts) + len(addresses)), [often[relation] for relation in relations]
+    texts, addresses = (
+        _alike([*heads, page.title, *links.anchors]),
+        _alike([page.url.partition("://")[2], *paths, *lasts]),
+    )
+    said = ROW_END.join([texts, _plain(addresses), *map(_spoken, often), _size(page)])
+    once = len(heads) + 3 * n + 2
     under, above = _above(page, links)
-    used = np.concatenate((once, above + len(often), np.array(lies, np.int64)))
+    lies = once + np.array([often[relation] for relation in relations], np.int64)
+    used = np.concatenate((np.arange(once), above, lies, [once + len(often)]))
     rows, own = np.arange(n) << _KIND_BITS, n << _KIND_BITS
-    heading = [own | HEADED] * len(heads) + [own | ENTITLED]
-    codes = (heading, rows | ANCHOR, [own | SIZED, own | ADDRESSED], rows | ADDRESS, rows | LAST)
-    return texts, addresses, used, np.concatenate((*codes, rows[under] | ABOVE, rows | LIES))
+    of_page = [own | HEADED] * len(heads) + [own | ENTITLED]
+    of_links = (rows | ANCHOR, [own | ADDRESSED], rows | ADDRESS, rows | LAST, rows[under] | ABOVE, rows | LIES)
+    return said, used, np.concatenate((of_page, *of_links, [own | SIZED]))
 
 
 def _above(page: Page, links: Links) -> tuple[Places, Places]:
@@ -276,22 +291,25 @@ def _above(page: Page, links: Links) -> tuple[Places, Places]:
     return under, last[under]
 
 
-def _alike(texts: Sequence[str]) -> list[str]:
-    """Numbers are all the same: "CS302" is "CS0". Digits of ASCII in all texts at once: one by one takes longer."""
-    joined = _BETWEEN.join(texts)
+def _alike(texts: Sequence[str]) -> str:
+    """Texts as one. Numbers are all the same: "CS302" is "CS0"."""
+    joined = ROW_END.join(texts)
+    if joined.count(ROW_END) >= len(texts):
+        joined = ROW_END.join([text.replace(ROW_END, " ") for text in texts])
     if not joined.isascii():
-        joined = _BETWEEN.join([text if text.isascii() else _DIGITS.sub("0", text) for text in texts])
+        texts = joined.split(ROW_END)
+        joined = ROW_END.join([text if text.isascii() else _DIGITS.sub("0", text) for text in texts])
     zeros = joined.encode("utf-8", "surrogatepass").translate(_ZEROS).decode("utf-8", "surrogatepass")
-    cut = _MANY_ZEROS.sub("0", zeros).split(_BETWEEN)
-    return cut if len(cut) == len(texts) else _alike([text.replace(_BETWEEN, " ") for text in texts])
+    return _MANY_ZEROS.sub("0", zeros)
 
 
-def _hashed(texts: Sequence[str], addresses: Sequence[str]) -> Ragged:
-    """`terms` of texts and `url_terms` of addresses; the first has a scheme. All at once, if nothing is escaped."""
-    rest = _BETWEEN.join(addresses).partition("://")[2]
-    if "%" in rest or "://" in rest:
-        return Ragged.concat([terms(texts), url_terms(addresses)])
-    return terms([*texts, *rest.replace("_", " ").split(_BETWEEN)])
+def _plain(addresses: str) -> str:
+    """As `url_terms` takes them: escapes undone, underscores separate. The first comes without its scheme."""
+    if "%" in addresses or "://" in addresses:
+        own, *others = addresses.split(ROW_END)
+        undone = [url_text(f"http://{own}"), *map(url_text, others)]
+        return ROW_END.join([address.replace(ROW_END, " ") for address in undone])
+    return addresses.replace("_", " ")
 
 
 def _size(page: Page) -> str:
