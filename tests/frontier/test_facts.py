@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,19 @@ def test_ids_count_up_in_the_order_of_discovery(batches: list[list[Url]]) -> Non
     assert addresses.host_count == len(hosts)
     by_site = {name: int(addresses.sites[number]) for number, name in enumerate(hosts)}
     assert all((site(a) == site(b)) == (by_site[a] == by_site[b]) for a in hosts for b in hosts)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8), st.integers(0, 8))
+def test_ids_are_the_same_however_few_are_remembered(batches: list[list[int]], remembered: int) -> None:
+    addresses, known = Addresses(), dict[Url, int]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("forager.frontier.addresses.RECENT", remembered)
+        patch.setattr("forager.frontier.addresses.SHORT", 25)  # which the longer half of them exceed
+        for batch in batches:
+            urls = [Url(f"http://a.org/{'x' * number * 2}") for number in batch]
+            assert addresses.intern(urls).tolist() == [known.setdefault(url, len(known)) for url in urls]
+            assert len(addresses._recent) <= remembered
+            assert all(len(url) <= 25 for url in addresses._recent)
 
 
 PAGE = st.lists(st.integers(0, 9), max_size=8)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 T = TypeVar("T", bound=np.generic)
 
 LEAST = 1024  # rows allocated at first
+AHEAD = 1024  # rows filled together
 
 
 class Column(Generic[T]):
@@ -46,6 +47,11 @@ class Column(Generic[T]):
         self._stretch(size)
         if size > start:
             self.view[start:] = self._fill
+
+    def cover(self, size: int) -> None:
+        """Have at least `size` rows. Some are made ahead, so that most calls for a few more cost nothing."""
+        if size > len(self.view):
+            self.resize(-(-size // AHEAD) * AHEAD)
 
     def extend(self, rows: ArrayLike) -> None:
         """Put rows after the last."""

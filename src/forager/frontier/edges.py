@@ -97,8 +97,7 @@ class Edges:
     def _chain(self, targets: Ids, rows: Ids) -> None:
         if len(rows) == 0:
             return
-        if int(targets.max()) >= len(self._last):
-            self._last.resize(int(targets.max()) + 1)
+        self._last.cover(int(targets.max()) + 1)
         order = np.argsort(targets, kind="stable")
         ahead, behind = order[:-1], order[1:]
         again = targets[behind] == targets[ahead]  # a target that the page links to more than once
@@ -145,7 +144,7 @@ class Edges:
         chain = np.sort(np.concatenate((kept, moved)))
         self._before.view[chain[0]] = -1
         self._before.view[chain[1:]] = chain[:-1]
-        self._last.resize(max(len(self._last), target + 1))
+        self._last.cover(target + 1)
         self._last.view[source], self._last.view[target] = -1, chain[-1]
 
     def csr(self, nodes: int) -> tuple[NDArray[np.int64], Ids, Floats]:

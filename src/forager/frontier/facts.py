@@ -71,14 +71,14 @@ class Facts:
 
     def _grow(self) -> None:
         known = len(self.addresses)
-        if known == len(self._common_row):
+        if known <= len(self._common_row):
             return
         columns: tuple[Column[Any], ...] = (
             *(self._relevance, self._raw, self._inlinks, self._relevant_inlinks, self._kept),
             *(self._is_seed, self._depth, self._leads_to, self._common_row),
         )
         for column in columns:
-            column.resize(known)
+            column.cover(known)
 
     def sow(self, seeds: Sequence[Url]) -> Ids:
         """The ids of the seeds, noted as such."""
@@ -221,7 +221,7 @@ class Facts:
     def graph(self) -> Graph:
         known = len(self.addresses)
         offsets, targets, weights = self.edges.csr(known)
-        return Graph(offsets, targets, weights, self._relevance.view, self.addresses.hosts)
+        return Graph(offsets, targets, weights, self._relevance.view[:known], self.addresses.hosts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -77,7 +77,7 @@ class Standing:
         if size > len(self.flags):
             for column in (self.rank, self.queue, self.flags, self._own, self._findings):
                 if column is not None:
-                    column.resize(size)
+                    column.cover(size)
 
     def keys(self, ids: Ids) -> Keys:
         return self.rank.view[ids].astype(np.uint64) << np.uint64(32) | ids.astype(np.uint64)
