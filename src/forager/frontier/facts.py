@@ -87,7 +87,7 @@ class Facts:
         return ids
 
     def is_seed(self, ids: Ids) -> Mask:
-        return self._is_seed.view[ids]
+        return self._is_seed.view.take(ids)
 
     def final(self, ids: Ids) -> Ids:
         """Where the ids lead, as far as redirects are known."""
@@ -121,7 +121,7 @@ class Facts:
 
     def known(self, ids: Ids) -> Known:
         at = self.final(ids)
-        return Known(self._relevance.view[at], self._inlinks.view[at], self._relevant_inlinks.view[at])
+        return Known(self._relevance.view.take(at), self._inlinks.view.take(at), self._relevant_inlinks.view.take(at))
 
     def trace(self, asked: int, answered: int, order: int, score: float) -> Trace:
         """How we came to ask for `asked`, which led to `answered` (the same id unless it redirected)."""

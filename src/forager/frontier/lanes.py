@@ -17,6 +17,7 @@ from forager.frontier.order import (
     LEASED,
     WAITING,
     WORST,
+    AnyIds,
     Standing,
     checked,
     score_of,
@@ -135,10 +136,10 @@ class LaneFrontier:
 
     def add(self, ids: Ids, lanes: Ids, sites: Ids, scores: Floats) -> Mask:
         scores = checked(scores)
-        ids = np.asarray(ids, np.int32)
-        self._standing.cover(ids)
-        self._assign(ids, np.asarray(lanes), np.asarray(sites))
-        kept, changed = self._standing.offer(ids, scores)
+        at = np.asarray(ids, np.intp)
+        self._standing.cover(at)
+        self._assign(at, np.asarray(lanes), np.asarray(sites))
+        kept, changed = self._standing.offer(at, scores)
         self._enqueue(changed)
         return kept
 
@@ -167,22 +168,21 @@ class LaneFrontier:
         self._queues.forget()
         self._bind()
 
-    def _assign(self, ids: Ids, lanes: Ids, sites: Ids) -> None:
+    def _assign(self, ids: AnyIds, lanes: Ids, sites: Ids) -> None:
         """Give a queue to each id that has none."""
         queue = self._standing.queue.view
-        rows = np.flatnonzero(queue[ids] < 0)[::-1]  # backwards: of an id twice in the batch the first row counts
+        rows = (queue[ids] < 0).nonzero()[0][::-1]  # backwards: of an id twice in the batch the first row counts
         if not len(rows):
             return
-        pairs = lanes[rows].astype(np.int64) << 32 | sites[rows].astype(np.int64) & ID
-        numbers = [self._numbers.get(pair, -1) for pair in pairs.tolist()]
-        for at, number in enumerate(numbers):
-            if number < 0:
-                numbers[at] = self._open(int(pairs[at]), int(lanes[rows[at]]), int(sites[rows[at]]))
-        queue[ids[rows]] = numbers
+        pairs = (lanes[rows].astype(np.int64) << 32 | sites[rows].astype(np.int64) & ID).tolist()
+        if not all(map(self._numbers.__contains__, pairs)):
+            for pair, lane, site in zip(pairs, lanes[rows].tolist(), sites[rows].tolist(), strict=True):
+                self._open(pair, lane, site)
+        queue[ids[rows]] = [self._numbers[pair] for pair in pairs]
 
-    def _open(self, pair: int, lane: int, site: int) -> int:
+    def _open(self, pair: int, lane: int, site: int) -> None:
         if pair in self._numbers:
-            return self._numbers[pair]
+            return
         number = self._numbers[pair] = self._queues.open()
         place = self._lanes.get(lane)
         if place is None:
@@ -191,10 +191,11 @@ class LaneFrontier:
         self._places.append((place, self._sites.setdefault(site, Site()), lane))
         self._bound.resize(number + 1)
         self._held.append(0)
-        return number
 
-    def _enqueue(self, ids: Ids) -> None:
+    def _enqueue(self, ids: AnyIds) -> None:
         """Queue links whose score is new, and offer the queues they have become the first of."""
+        if not len(ids):
+            return
         ids = ids[self._standing.awake(ids)]
         for start in range(0, len(ids), SLICE):
             numbers, keys = self._queues.put(ids[start : start + SLICE])
