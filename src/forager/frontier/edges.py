@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.frontier.columns import Column
+from forager.frontier.columns import AnyIds, Column
 from forager.frontier.spool import Spool
 from forager.types import Floats, Ids, Ragged, ScoredLinks
 
@@ -29,6 +29,7 @@ class Edges:
         self._clue_offsets.resize(1)
         self._weight: Column[np.float32] | None = None  # only for strategies that weigh edges
         self._state: Column[np.float32] | None = None  # only for strategies that carry state
+        self._walked = -1, np.empty(0, np.int32)  # the newest edge of the chain gone along last, and its edges
 
     def __len__(self) -> int:
         return len(self._source)
@@ -49,15 +50,16 @@ class Edges:
     def weights(self) -> Floats:
         return np.ones(len(self), np.float32) if self._weight is None else self._weight.view
 
-    def state(self, rows: Ids) -> Floats:
+    def state(self, rows: AnyIds) -> Floats:
         return np.empty((len(rows), 0), np.float32) if self._state is None else self._state.view[rows]
 
-    def clues(self, rows: Ids) -> Ragged:
+    def clues(self, rows: AnyIds) -> Ragged:
         if not len(self._clues):  # most strategies give none
             return Ragged(np.empty(0, np.uint32), np.zeros(len(rows) + 1, np.int64))
         offsets = self._clue_offsets.view
         if isinstance(self._clues, Spool):
-            return self._clues.take(offsets[rows], offsets[rows + 1] - offsets[rows])
+            starts = offsets[rows]
+            return self._clues.take(starts, offsets[rows + 1] - starts)
         return Ragged(self._clues.view, offsets).take(rows)
 
     def keep_largest(self, rows: Ids, columns: tuple[int, ...], state: Floats) -> None:
@@ -70,16 +72,17 @@ class Edges:
         """Record the links of one page; returns their row numbers."""
         first, count = len(self), len(targets)
         rows = np.arange(first, first + count, dtype=np.int32)
-        self._source.extend(np.full(count, source, np.int32))
+        self._source.repeat(source, count)
         self._target.extend(targets)
         self._score.extend(scored.scores)
         self._append_given(scored, first, count)
-        self._chain(targets, rows)
+        if count:
+            self._chain(targets.astype(np.intp), rows)
         return rows
 
     def _append_given(self, scored: ScoredLinks, first: int, count: int) -> None:
         if scored.clues is None:
-            self._clue_offsets.extend(np.full(count, len(self._clues), np.int64))
+            self._clue_offsets.repeat(len(self._clues), count)
         else:
             self._clue_offsets.extend(len(self._clues) + scored.clues.offsets[1:])
             self._clues.extend(scored.clues.values)
@@ -94,23 +97,26 @@ class Edges:
                 self._weight.resize(first)
             self._weight.extend(scored.edge_weight)
 
-    def _chain(self, targets: Ids, rows: Ids) -> None:
-        if len(rows) == 0:
-            return
-        self._last.cover(int(targets.max()) + 1)
-        order = np.argsort(targets, kind="stable")
-        ahead, behind = order[:-1], order[1:]
-        again = targets[behind] == targets[ahead]  # a target that the page links to more than once
+    def _chain(self, targets: AnyIds, rows: Ids) -> None:
+        order = targets.argsort(kind="stable")
+        ordered = targets[order]
+        self._last.cover(int(ordered[-1]) + 1)
         before = self._last.view[targets]
-        before[behind[again]] = rows[ahead[again]]
+        again = (ordered[1:] == ordered[:-1]).nonzero()[0]  # a target that the page links to more than once
+        before[order[again + 1]] = rows[order[again]]
         self._last.view[targets] = rows  # of a target's rows the last one stays
         self._before.extend(before)
 
     def into(self, target: int) -> Ids:
         """The edges into a target, oldest first."""
+        newest = self._last.view.item(target) if target < len(self._last) else -1
+        if newest != self._walked[0]:  # a page's trace and then its judgement ask for the same
+            self._walked = newest, self._walk(newest)
+        return self._walked[1]
+
+    def _walk(self, row: int) -> Ids:
         rows: list[int] = []
         before = self._before.view.item
-        row = self._last.view.item(target) if target < len(self._last) else -1
         while row >= 0:
             rows.append(row)
             row = before(row)
@@ -146,6 +152,7 @@ class Edges:
         self._before.view[chain[1:]] = chain[:-1]
         self._last.cover(target + 1)
         self._last.view[source], self._last.view[target] = -1, chain[-1]
+        self._walked = -1, np.empty(0, np.int32)
 
     def csr(self, nodes: int) -> tuple[NDArray[np.int64], Ids, Floats]:
         """Offsets, targets and weights of the graph over `nodes` ids, rows by source."""

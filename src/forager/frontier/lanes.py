@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from forager.frontier.columns import Column
+from forager.frontier.columns import AnyIds, Column
 from forager.frontier.order import (
     ASLEEP,
     DONE,
@@ -17,7 +17,6 @@ from forager.frontier.order import (
     LEASED,
     WAITING,
     WORST,
-    AnyIds,
     Standing,
     checked,
     score_of,

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.frontier.columns import Column
+from forager.frontier.columns import AnyIds, Column
 from forager.types import NEVER, Floats, Mask, Policy
 
 Ranks: TypeAlias = NDArray[np.uint32]
 Keys: TypeAlias = NDArray[np.uint64]
-AnyIds: TypeAlias = NDArray[np.integer[Any]]  # better intp than int32: numpy looks them up in a third of the time
 
 ID = (1 << 32) - 1  # the part of a key that is the id
 WORST = (1 << 64) - 1  # after every key; 0 is before every key

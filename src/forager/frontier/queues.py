@@ -7,8 +7,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from forager.frontier.columns import Column
-from forager.frontier.order import ID, POOLED, WORST, AnyIds, Keys, Standing
+from forager.frontier.columns import AnyIds, Column
+from forager.frontier.order import ID, POOLED, WORST, Keys, Standing
 
 SHARE = 64  # a heap holds this part of a long queue, so that a refill pays for itself
 

@@ -29,46 +29,53 @@ class Spool:
         with tempfile.TemporaryFile(dir=folder) as file:
             self._file = os.dup(file.fileno())
         weakref.finalize(self, os.close, self._file)
-        self._tail: list[bytes] = []
-        self._waiting = 0  # values in the tail
-        self._written = 0
+        self._written = 0  # bytes
+        self._tail = bytearray()  # what follows them, not yet written
 
     def __len__(self) -> int:
-        return self._written + self._waiting
+        return (self._written + len(self._tail)) // _SIZE
 
     def extend(self, values: Terms) -> None:
-        self._tail.append(np.ascontiguousarray(values, np.uint32).tobytes())
-        self._waiting += len(values)
-        if self._waiting >= TAIL:
+        self._tail += np.ascontiguousarray(values, np.uint32).data
+        if len(self._tail) >= TAIL * _SIZE:
             self._write()
 
     def take(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Ragged:
         """The rows that begin there and are so long."""
-        self._write()
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        lengths.cumsum(out=offsets[1:])
         if len(starts) <= FEW:
-            places = zip((starts * _SIZE).tolist(), (lengths * _SIZE).tolist(), strict=True)
-            read = b"".join(os.pread(self._file, size, at) for at, size in places if size)
-            return Ragged(np.frombuffer(read, np.uint32), offsets)
+            return Ragged(self._read(starts, lengths), offsets)
+        self._write()
         return Ragged(self._gather(np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)), offsets)
+
+    def _read(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Terms:
+        file, written, tail = self._file, self._written, self._tail
+        places = zip((starts * _SIZE).tolist(), (lengths * _SIZE).tolist(), strict=True)
+        read = [
+            os.pread(file, size, at) if at < written else tail[at - written : at - written + size]
+            for at, size in places
+            if size
+        ]
+        return np.frombuffer(b"".join(read), np.uint32)
 
     def _gather(self, places: NDArray[np.int64]) -> Terms:
         if not len(places):
             return np.empty(0, np.uint32)
-        with mmap.mmap(self._file, self._written * _SIZE, access=mmap.ACCESS_READ) as mapped:
+        with mmap.mmap(self._file, self._written, access=mmap.ACCESS_READ) as mapped:
             whole = np.frombuffer(mapped, np.uint32)
             found = whole[places]
             del whole  # or the map could not be closed
         return found
 
     def _write(self) -> None:
-        if self._waiting:
-            _write_all(self._file, b"".join(self._tail), self._written * _SIZE)
-            self._written += self._waiting
-            self._tail, self._waiting = [], 0
+        if self._tail:
+            _write_all(self._file, self._tail, self._written)
+            self._written += len(self._tail)
+            self._tail = bytearray()
 
 
-def _write_all(file: int, content: bytes, at: int) -> None:
+def _write_all(file: int, content: bytearray, at: int) -> None:
     left = memoryview(content)
     while left:
         done = os.pwrite(file, left, at)
