@@ -63,19 +63,20 @@ class Table:
             on = bucket[:, -1] != 0
             on[hit] = False
             rows, at, hashes = rows[on], (at[on] + 1) & last, hashes[on]
-        found[rows] = [self._find(hash) - 1 for hash in hashes.tolist()]
+        found[rows] = self._find_each(hashes.tolist())
         return found
 
-    def _find(self, hash: int) -> int:
-        """The number of one hash, 0 if it is absent."""
-        at, end = hash % len(self.hashes) * WIDE, len(self._slots)
-        while True:
-            bucket = self._slots[at : at + WIDE].tolist()
-            if hash in bucket:
-                return self._slot_numbers[at + bucket.index(hash)]
-            if not bucket[-1]:
-                return 0
-            at = (at + WIDE) % end
+    def _find_each(self, hashes: list[int]) -> list[int]:
+        """The same, one by one."""
+        slots, numbers, last, found = self._slots, self._slot_numbers, len(self.hashes) - 1, []
+        for hash in hashes:
+            at = hash & last
+            bucket = slots[at * WIDE : at * WIDE + WIDE].tolist()
+            while hash not in bucket and bucket[-1]:
+                at = at + 1 & last
+                bucket = slots[at * WIDE : at * WIDE + WIDE].tolist()
+            found.append(numbers[at * WIDE + bucket.index(hash)] - 1 if hash in bucket else -1)
+        return found
 
     def insert(self, hashes: Hashes, numbers: Ids) -> None:
         """Place hashes that are distinct, absent and not 0."""
@@ -94,15 +95,17 @@ class Table:
             left = np.ones(len(hashes), np.bool_)
             left[free[won]] = False
             at, hashes, numbers = (at + full)[left] & last, hashes[left], numbers[left]
-        for hash, number in zip(hashes.tolist(), numbers.tolist(), strict=True):
-            self._place(hash, number)
+        self._place_each(hashes.tolist(), numbers.tolist())
 
-    def _place(self, hash: int, number: int) -> None:
-        at, end = hash % len(self.hashes) * WIDE, len(self._slots)
-        while self._slots[at + WIDE - 1]:
-            at = (at + WIDE) % end
-        at += self._slots[at : at + WIDE].tolist().index(0)
-        self._slots[at], self._slot_numbers[at] = hash, number
+    def _place_each(self, hashes: list[int], numbers: list[int]) -> None:
+        """The same, one by one."""
+        slots, slot_numbers, last = self._slots, self._slot_numbers, len(self.hashes) - 1
+        for hash, number in zip(hashes, numbers, strict=True):
+            at = hash & last
+            while slots[at * WIDE + WIDE - 1]:
+                at = at + 1 & last
+            slot = at * WIDE + slots[at * WIDE : at * WIDE + WIDE].tolist().index(0)
+            slots[slot], slot_numbers[slot] = hash, number
 
 
 class Seen:

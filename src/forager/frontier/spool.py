@@ -29,16 +29,23 @@ class Spool:
         with tempfile.TemporaryFile(dir=folder) as file:
             self._file = os.dup(file.fileno())
         weakref.finalize(self, os.close, self._file)
-        self._written = 0  # bytes
-        self._tail = bytearray()  # what follows them, not yet written
+        self._written = 0  # values
+        self._tail = np.empty(TAIL, np.uint32)  # what follows them
+        self._waiting = 0  # values in the tail
 
     def __len__(self) -> int:
-        return (self._written + len(self._tail)) // _SIZE
+        return self._written + self._waiting
 
     def extend(self, values: Terms) -> None:
-        self._tail += np.ascontiguousarray(values, np.uint32).data
-        if len(self._tail) >= TAIL * _SIZE:
-            self._write()
+        end = self._waiting + len(values)
+        if end > len(self._tail):
+            self._flush()
+            end = len(values)
+        if end > len(self._tail):
+            self._write(np.ascontiguousarray(values, np.uint32))
+        else:
+            self._tail[self._waiting : end] = values
+            self._waiting = end
 
     def take(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Ragged:
         """The rows that begin there and are so long."""
@@ -46,15 +53,14 @@ class Spool:
         lengths.cumsum(out=offsets[1:])
         if len(starts) <= FEW:
             return Ragged(self._read(starts, lengths), offsets)
-        self._write()
+        self._flush()
         return Ragged(self._gather(np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)), offsets)
 
     def _read(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Terms:
-        file, written, tail = self._file, self._written, self._tail
-        places = zip((starts * _SIZE).tolist(), (lengths * _SIZE).tolist(), strict=True)
+        file, written, tail = self._file, self._written, self._tail.data
         read = [
-            os.pread(file, size, at) if at < written else tail[at - written : at - written + size]
-            for at, size in places
+            os.pread(file, size * _SIZE, at * _SIZE) if at < written else tail[at - written : at - written + size]
+            for at, size in zip(starts.tolist(), lengths.tolist(), strict=True)
             if size
         ]
         return np.frombuffer(b"".join(read), np.uint32)
@@ -62,21 +68,23 @@ class Spool:
     def _gather(self, places: NDArray[np.int64]) -> Terms:
         if not len(places):
             return np.empty(0, np.uint32)
-        with mmap.mmap(self._file, self._written, access=mmap.ACCESS_READ) as mapped:
+        with mmap.mmap(self._file, self._written * _SIZE, access=mmap.ACCESS_READ) as mapped:
             whole = np.frombuffer(mapped, np.uint32)
             found = whole[places]
             del whole  # or the map could not be closed
         return found
 
-    def _write(self) -> None:
-        if self._tail:
-            _write_all(self._file, self._tail, self._written)
-            self._written += len(self._tail)
-            self._tail = bytearray()
+    def _flush(self) -> None:
+        self._write(self._tail[: self._waiting])
+        self._waiting = 0
+
+    def _write(self, values: Terms) -> None:
+        if len(values):
+            _write_all(self._file, values.data.cast("B"), self._written * _SIZE)
+            self._written += len(values)
 
 
-def _write_all(file: int, content: bytearray, at: int) -> None:
-    left = memoryview(content)
+def _write_all(file: int, left: memoryview, at: int) -> None:
     while left:
         done = os.pwrite(file, left, at)
         left, at = left[done:], at + done
