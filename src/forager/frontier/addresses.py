@@ -84,16 +84,17 @@ class Addresses:
     def _give_ids(self, urls: Sequence[Url], hashes: NDArray[np.uint64]) -> Ids:
         """New ids, for URLs that may repeat."""
         digests = hashes.tolist()
-        ranks = {digest: rank for rank, digest in enumerate(dict.fromkeys(digests), len(self))}
-        fresh = np.arange(len(self), len(self) + len(ranks), dtype=np.int32)
-        if len(ranks) == len(urls):
+        distinct = dict.fromkeys(digests)
+        fresh = np.arange(len(self), len(self) + len(distinct), dtype=np.int32)
+        if len(distinct) == len(urls):
             self._seen.insert(hashes, fresh)
             self._append(urls)
             return fresh
         first = dict(zip(reversed(digests), reversed(urls), strict=True))  # of URLs alike the first is written last
-        self._seen.insert(np.fromiter(ranks, np.uint64, len(ranks)), fresh)
-        self._append([first[digest] for digest in ranks])
-        return np.array([ranks[digest] for digest in digests], np.int32)
+        self._seen.insert(np.fromiter(distinct, np.uint64, len(distinct)), fresh)
+        self._append([first[digest] for digest in distinct])
+        ids = dict(zip(distinct, fresh.tolist(), strict=True))
+        return np.array([ids[digest] for digest in digests], np.int32)
 
     def find(self, urls: Sequence[Url]) -> Ids:
         """The ids of the URLs, -1 for those never seen."""
@@ -104,16 +105,16 @@ class Addresses:
         ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
         self._ends.extend(ends + len(self._text))
         self._text += b"".join(texts)
-        self._hosts.extend(np.array([self._host_id(host(url)) for url in urls], np.int32))
+        names = [host(url) for url in urls]
+        for name in names:
+            if name not in self._host_ids:
+                self._number(name)
+        self._hosts.extend([self._host_ids[name] for name in names])
 
-    def _host_id(self, name: str) -> int:
-        known = self._host_ids.get(name)
-        if known is not None:
-            return known
-        new = self._host_ids[name] = len(self._host_ids)
+    def _number(self, name: str) -> None:
+        self._host_ids[name] = len(self._host_ids)
         self._host_names.append(name)
-        self._sites.extend(np.array([self._site_ids.setdefault(site(name), len(self._site_ids))], np.int32))
-        return new
+        self._sites.extend([self._site_ids.setdefault(site(name), len(self._site_ids))])
 
 
 def _hashes(urls: Sequence[Url]) -> NDArray[np.uint64]:

@@ -52,6 +52,8 @@ class Table:
         return int(self.hashes.size * FULLEST) - self.used
 
     def lookup(self, hashes: Hashes) -> Ids:
+        if len(hashes) <= FEW:
+            return np.array(self._find_each(hashes.tolist()), np.int32)
         last = len(self.hashes) - 1
         found = np.full(len(hashes), -1, np.int32)
         rows = np.arange(len(hashes))
@@ -143,8 +145,8 @@ class Seen:
     def insert(self, hashes: Hashes, ids: Ids) -> None:
         """Remember hashes that are distinct and absent."""
         self._count += len(hashes)
-        zero = hashes == 0
-        if zero.any():
+        if np.count_nonzero(hashes) < len(hashes):
+            zero = hashes == 0
             self._zero = int(ids[zero][0])
             hashes, ids = hashes[~zero], ids[~zero]
         for start in range(0, len(hashes), PIECE):
