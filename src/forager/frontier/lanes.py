@@ -96,7 +96,7 @@ class LaneFrontier:
         self._now = -np.inf  # the latest time heard of
         self._standing = Standing(combine.policy)
         self._queues = Queues(self._standing, heap)
-        self._numbers: dict[int, int] = {}  # lane and site -> queue
+        self._numbers: dict[tuple[int, int], int] = {}  # lane and site -> queue
         self._places: list[tuple[Lane, Site, int]] = []  # of each queue, with the name of its lane
         self._lanes: dict[int, Lane] = {}
         self._sites: dict[int, Site] = {}
@@ -173,16 +173,14 @@ class LaneFrontier:
         rows = (queue[ids] < 0).nonzero()[0][::-1]  # backwards: of an id twice in the batch the first row counts
         if not len(rows):
             return
-        pairs = (lanes[rows].astype(np.int64) << 32 | sites[rows].astype(np.int64) & ID).tolist()
-        if not all(map(self._numbers.__contains__, pairs)):
-            for pair, lane, site in zip(pairs, lanes[rows].tolist(), sites[rows].tolist(), strict=True):
-                self._open(pair, lane, site)
+        pairs = list(zip(lanes[rows].tolist(), sites[rows].tolist(), strict=True))
+        for pair in pairs:
+            if pair not in self._numbers:
+                self._open(*pair)
         queue[ids[rows]] = [self._numbers[pair] for pair in pairs]
 
-    def _open(self, pair: int, lane: int, site: int) -> None:
-        if pair in self._numbers:
-            return
-        number = self._numbers[pair] = self._queues.open()
+    def _open(self, lane: int, site: int) -> None:
+        number = self._numbers[lane, site] = self._queues.open()
         place = self._lanes.get(lane)
         if place is None:
             place = self._lanes[lane] = Lane(self._rest_until)

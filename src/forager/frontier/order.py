@@ -136,19 +136,25 @@ class Standing:
         """Under first and best only one finding of each id can be kept: the first that may be followed, or the best."""
         mask = np.zeros(len(ids), np.bool_)
         rows = self._able(ids, scores)
+        if len(set(ids[rows].tolist())) < len(rows):
+            rows = rows[self._one_each(ids[rows], scores[rows])]
         if not len(rows):
             return mask, ids[:0]
-        ids, scores = ids[rows], scores[rows]
+        mask[rows] = True
+        ids = ids[rows]
+        flags = self.flags.view[ids]
+        self.count += len(ids) - int(np.count_nonzero(flags & WAITING))
+        self.flags.view[ids] = flags | WAITING
+        self.rank.view[ids] = ranks_of(scores[rows])
+        return mask, ids
+
+    def _one_each(self, ids: AnyIds, scores: Floats) -> NDArray[np.intp]:
+        """The best row of each id, or the first; of equals the earlier."""
         order = np.lexsort((-scores, ids)) if self._policy is Policy.BEST else ids.argsort(kind="stable")
         ordered = ids[order]
-        first = np.ones(len(ids), np.bool_)  # of the findings of an id; of equals the earlier
-        np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-        order, ids = order[first], ordered[first]
-        mask[rows[order]] = True
-        self.count += int(np.count_nonzero(self.flags.view[ids] & WAITING == 0))
-        self.rank.view[ids] = ranks_of(scores[order])
-        self.give(ids, WAITING)
-        return mask, ids
+        first = np.ones(len(ids), np.bool_)
+        first[1:] = ordered[1:] != ordered[:-1]
+        return np.asarray(order[first])
 
     def _able(self, ids: AnyIds, scores: Floats) -> NDArray[np.intp]:
         """Under first and best, the rows that would be kept if they were the only ones: on most pages few."""
