@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,10 @@ from numpy.typing import NDArray
 from forager.frontier.columns import AnyIds, Column
 from forager.frontier.spool import Spool
 from forager.types import Floats, Ids, Ragged, ScoredLinks
+
+# The newest edge of the chain gone along last, and all its edges.
+Walked: TypeAlias = tuple[int, AnyIds]
+_NOWHERE: Walked = (-1, np.empty(0, np.intp))
 
 
 class Edges:
@@ -29,7 +34,7 @@ class Edges:
         self._clue_offsets.resize(1)
         self._weight: Column[np.float32] | None = None  # only for strategies that weigh edges
         self._state: Column[np.float32] | None = None  # only for strategies that carry state
-        self._walked = -1, np.empty(0, np.int32)  # the newest edge of the chain gone along last, and its edges
+        self._walked = _NOWHERE
 
     def __len__(self) -> int:
         return len(self._source)
@@ -62,7 +67,7 @@ class Edges:
             return self._clues.take(starts, offsets[rows + 1] - starts)
         return Ragged(self._clues.view, offsets).take(rows)
 
-    def keep_largest(self, rows: Ids, columns: tuple[int, ...], state: Floats) -> None:
+    def keep_largest(self, rows: AnyIds, columns: tuple[int, ...], state: Floats) -> None:
         """Raise the given columns of the rows' state to at least the given values."""
         if self._state is not None:
             for column in columns:
@@ -97,7 +102,7 @@ class Edges:
                 self._weight.resize(first)
             self._weight.extend(scored.edge_weight)
 
-    def _chain(self, targets: AnyIds, rows: Ids) -> None:
+    def _chain(self, targets: AnyIds, rows: AnyIds) -> None:
         order = targets.argsort(kind="stable")
         ordered = targets[order]
         self._last.cover(int(ordered[-1]) + 1)
@@ -107,20 +112,20 @@ class Edges:
         self._last.view[targets] = rows  # of a target's rows the last one stays
         self._before.extend(before)
 
-    def into(self, target: int) -> Ids:
+    def into(self, target: int) -> AnyIds:
         """The edges into a target, oldest first."""
         newest = self._last.view.item(target) if target < len(self._last) else -1
         if newest != self._walked[0]:  # a page's trace and then its judgement ask for the same
             self._walked = newest, self._walk(newest)
         return self._walked[1]
 
-    def _walk(self, row: int) -> Ids:
+    def _walk(self, row: int) -> AnyIds:
         rows: list[int] = []
         before = self._before.view.item
         while row >= 0:
             rows.append(row)
             row = before(row)
-        return np.array(rows[::-1], np.int32)
+        return np.array(rows[::-1], np.intp)
 
     def newest_into(self, targets: Ids, most: int) -> tuple[Ids, Ids]:
         """The newest edges into each of the targets, at most so many: the places of the targets, ascending, and the
@@ -152,7 +157,7 @@ class Edges:
         self._before.view[chain[1:]] = chain[:-1]
         self._last.cover(target + 1)
         self._last.view[source], self._last.view[target] = -1, chain[-1]
-        self._walked = -1, np.empty(0, np.int32)
+        self._walked = _NOWHERE
 
     def csr(self, nodes: int) -> tuple[NDArray[np.int64], Ids, Floats]:
         """Offsets, targets and weights of the graph over `nodes` ids, rows by source."""

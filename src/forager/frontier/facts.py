@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.frontier.addresses import Addresses
-from forager.frontier.columns import Column
+from forager.frontier.columns import AnyIds, Column
 from forager.frontier.edges import Edges
 from forager.types import (
     FIRST,
@@ -60,7 +60,7 @@ class Facts:
         self._common_row = Column(np.int32, fill=-1)  # row of _common of a visited page; -1: none
         self._common, self._common_offsets = Column(np.uint32), Column(np.int64)
         self._common_offsets.resize(1)
-        self._pending: list[Ids] = []  # edges found after their target was judged: evidence for the next outcome
+        self._pending: list[AnyIds] = []  # edges found after their target was judged: evidence for the next outcome
 
     # ---- addresses
 
@@ -130,9 +130,9 @@ class Facts:
         return Trace(answered, asked, order, depth, score, self._inlinks_of(answered, kept))
 
     def _inlinks_of(self, id: int, kept: int) -> Inlinks:
-        rows = self.edges.into(id) if kept >= 0 else np.empty(0, np.int32)  # no link was followed to a seed
+        rows = self.edges.into(id) if kept >= 0 else _NO_ROWS  # no link was followed to a seed
         if len(rows):
-            ahead = np.lexsort((-self.edges.scores.take(rows), rows != kept))  # stable: of equals the older is ahead
+            ahead = np.lexsort((-self.edges.scores[rows], rows != kept))  # stable: of equals the older is ahead
             rows = rows[ahead[:INLINKS]]
         return _Found(self.edges, rows)
 
@@ -175,14 +175,14 @@ class Facts:
             if len(late):
                 self._pending.append(late)
 
-    def _follow(self, ids: Ids, rows: Ids, kept: Mask) -> None:
+    def _follow(self, ids: Ids, rows: AnyIds, kept: Mask) -> None:
         """Let those of the new links that are kept be the ones to be followed."""
-        replaced = self._kept.view[ids] if self._largest_state else _NO_IDS
+        replaced = self._kept.view[ids] if self._largest_state else _NO_ROWS
         self._kept.view[ids[kept]] = rows[kept]
         if self._largest_state:
             self._carry_largest(replaced, self._kept.view[ids], rows)
 
-    def _carry_largest(self, before: Ids, now: Ids, rows: Ids) -> None:
+    def _carry_largest(self, before: AnyIds, now: AnyIds, rows: AnyIds) -> None:
         """Raise the state of the links kept now by that of those they replaced, and of those found beside them."""
         for others in (before, rows):
             both = (others >= 0) & (now >= 0)
@@ -258,9 +258,9 @@ class _Found(Inlinks):
 
     __slots__ = ("_edges", "_rows")
     _edges: Edges
-    _rows: Ids
+    _rows: AnyIds
 
-    def __init__(self, edges: Edges, rows: Ids) -> None:
+    def __init__(self, edges: Edges, rows: AnyIds) -> None:
         given = {"sources": edges.sources[rows], "scores": edges.scores[rows], "state": edges.state(rows)}
         for name, value in {**given, "_edges": edges, "_rows": rows}.items():
             object.__setattr__(self, name, value)  # frozen
@@ -270,7 +270,7 @@ class _Found(Inlinks):
         return self._edges.clues(self._rows)
 
 
-_NO_IDS = np.empty(0, np.int32)
+_NO_ROWS = np.empty(0, np.intp)
 _NO_EVIDENCE = Evidence(Ragged.of([]), np.empty(0, np.float32), np.empty(0, np.float32))
 
 
