@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from forager.frontier.addresses import Addresses
 from forager.frontier.edges import Edges
+from forager.frontier.facts import Facts
 from forager.types import Ragged, ScoredLinks, Url
 from forager.urls import host, site
 
@@ -82,3 +85,24 @@ def test_edges_into_a_target_are_all_there_oldest_first(events: list[tuple[str, 
         sorted(seen[offsets[page] : offsets[page + 1]]) == sorted(np.array(targets)[edges.sources == page].tolist())
         for page in range(15)
     )
+
+
+def test_older_edges_that_a_redirect_brings_are_seen_by_who_asked_before() -> None:
+    edges = Edges()
+    for page, target in enumerate((3, 4)):
+        edges.append(page, np.array([target], np.int32), ScoredLinks(np.zeros(1, np.float32)))
+    assert edges.into(4).tolist() == [1]
+    edges.redirect(3, 4)
+    assert edges.into(4).tolist() == [0, 1]
+    assert edges.into(3).tolist() == []
+
+
+def test_the_clues_of_a_trace_are_those_of_its_links_however_late_they_are_read(tmp_path: Path) -> None:
+    facts, kept = Facts(folder=tmp_path), np.array([True])
+    ids = facts.intern([Url(f"http://a.org/{name}") for name in "uvw"])
+    for source in (0, 1):
+        scored = ScoredLinks(np.full(1, source, np.float32), clues=Ragged.of([[source, 7]]))
+        facts.found(source, ids[2:], scored, kept)
+    trace = facts.trace(2, 2, 0, 1.0)
+    facts.found(2, ids[:1], ScoredLinks(np.ones(1, np.float32), clues=Ragged.of([[9]])), kept)
+    assert [trace.inlinks.clues[row].tolist() for row in range(2)] == [[1, 7], [0, 7]]
