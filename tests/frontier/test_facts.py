@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -105,4 +106,5 @@ def test_the_clues_of_a_trace_are_those_of_its_links_however_late_they_are_read(
         facts.found(source, ids[2:], scored, kept)
     trace = facts.trace(2, 2, 0, 1.0)
     facts.found(2, ids[:1], ScoredLinks(np.ones(1, np.float32), clues=Ragged.of([[9]])), kept)
-    assert [trace.inlinks.clues[row].tolist() for row in range(2)] == [[1, 7], [0, 7]]
+    for inlinks in (trace.inlinks, copy(trace.inlinks)):
+        assert [inlinks.clues[row].tolist() for row in range(2)] == [[1, 7], [0, 7]]

@@ -269,6 +269,10 @@ class _Found(Inlinks):
     def clues(self) -> Ragged:
         return self._edges.clues(self._rows)
 
+    def __reduce__(self) -> tuple[type[Inlinks], tuple[Any, ...]]:
+        """A copy has read them."""
+        return Inlinks, (self.sources, self.scores, self.state, self.clues)
+
 
 _NO_ROWS = np.empty(0, np.intp)
 _NO_EVIDENCE = Evidence(Ragged.of([]), np.empty(0, np.float32), np.empty(0, np.float32))
