@@ -150,13 +150,18 @@ class Step:
 
     def offer(self, ids: Ids, scores: Floats) -> Mask:
         """Offer links to the frontier; a seed found on a page stays a seed."""
-        hosts = self._facts.addresses.hosts[ids]
-        sites = self._facts.addresses.sites[hosts]
-        kept = self._frontier.add(ids, hosts, sites, self._seeds_first(ids, scores))
-        return kept & ~self._facts.is_seed(ids)
+        hosts = self._facts.addresses.hosts.take(ids)
+        sites = self._facts.addresses.sites.take(hosts)
+        is_seed = self._facts.is_seed(ids)
+        kept = self._frontier.add(ids, hosts, sites, _first_where(is_seed, scores))
+        return kept & ~is_seed
 
     def _seeds_first(self, ids: Ids, scores: Floats) -> Floats:
-        return np.where(self._facts.is_seed(ids), np.float32(FIRST_OF_ALL), scores)
+        return _first_where(self._facts.is_seed(ids), scores)
+
+
+def _first_where(is_seed: Mask, scores: Floats) -> Floats:
+    return np.where(is_seed, np.float32(FIRST_OF_ALL), scores)
 
 
 _NO_IDS = np.empty(0, np.int32)

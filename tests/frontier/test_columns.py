@@ -41,3 +41,17 @@ def test_what_is_written_into_the_view_stays() -> None:
     column.resize(100_000)
     assert column.view[4] == 7
     assert int(column.view.sum()) == 7
+
+
+def test_rows_made_ahead_hold_the_fill_and_rows_alike_are_put_after_the_last() -> None:
+    column = Column(np.int32, fill=-1)
+    column.cover(3)
+    assert len(column) >= 3
+    assert (column.view == -1).all()
+    column.view[2] = 5
+    column.cover(len(column) + 1)
+    assert column.view[2] == 5
+    last = len(column)
+    column.cover(1)
+    column.repeat(8, 2)
+    assert column.view[last:].tolist() == [8, 8]

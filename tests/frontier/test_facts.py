@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from copy import copy
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forager.frontier.addresses import Addresses
 from forager.frontier.edges import Edges
+from forager.frontier.facts import Facts
 from forager.types import Ragged, ScoredLinks, Url
 from forager.urls import host, site
 
@@ -29,6 +34,19 @@ def test_ids_count_up_in_the_order_of_discovery(batches: list[list[Url]]) -> Non
     assert addresses.host_count == len(hosts)
     by_site = {name: int(addresses.sites[number]) for number, name in enumerate(hosts)}
     assert all((site(a) == site(b)) == (by_site[a] == by_site[b]) for a in hosts for b in hosts)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8), st.integers(0, 8))
+def test_ids_are_the_same_however_few_are_remembered(batches: list[list[int]], remembered: int) -> None:
+    addresses, known = Addresses(), dict[Url, int]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("forager.frontier.addresses.RECENT", remembered)
+        patch.setattr("forager.frontier.addresses.SHORT", 25)  # which the longer half of them exceed
+        for batch in batches:
+            urls = [Url(f"http://a.org/{'x' * number * 2}") for number in batch]
+            assert addresses.intern(urls).tolist() == [known.setdefault(url, len(known)) for url in urls]
+            assert len(addresses._recent) <= remembered
+            assert all(len(url) <= 25 for url in addresses._recent)
 
 
 PAGE = st.lists(st.integers(0, 9), max_size=8)
@@ -68,3 +86,25 @@ def test_edges_into_a_target_are_all_there_oldest_first(events: list[tuple[str, 
         sorted(seen[offsets[page] : offsets[page + 1]]) == sorted(np.array(targets)[edges.sources == page].tolist())
         for page in range(15)
     )
+
+
+def test_older_edges_that_a_redirect_brings_are_seen_by_who_asked_before() -> None:
+    edges = Edges()
+    for page, target in enumerate((3, 4)):
+        edges.append(page, np.array([target], np.int32), ScoredLinks(np.zeros(1, np.float32)))
+    assert edges.into(4).tolist() == [1]
+    edges.redirect(3, 4)
+    assert edges.into(4).tolist() == [0, 1]
+    assert edges.into(3).tolist() == []
+
+
+def test_the_clues_of_a_trace_are_those_of_its_links_however_late_they_are_read(tmp_path: Path) -> None:
+    facts, kept = Facts(folder=tmp_path), np.array([True])
+    ids = facts.intern([Url(f"http://a.org/{name}") for name in "uvw"])
+    for source in (0, 1):
+        scored = ScoredLinks(np.full(1, source, np.float32), clues=Ragged.of([[source, 7]]))
+        facts.found(source, ids[2:], scored, kept)
+    trace = facts.trace(2, 2, 0, 1.0)
+    facts.found(2, ids[:1], ScoredLinks(np.ones(1, np.float32), clues=Ragged.of([[9]])), kept)
+    for inlinks in (trace.inlinks, copy(trace.inlinks)):
+        assert [inlinks.clues[row].tolist() for row in range(2)] == [[1, 7], [0, 7]]

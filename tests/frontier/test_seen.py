@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forager.frontier import Seen
+from forager.frontier import Seen, seen
 from forager.frontier.seen import Hashes
 
 # Few low bits and many high ones: buckets overflow into each other, up to the last and over to the first.
@@ -30,6 +31,20 @@ def test_knows_what_a_dict_knows(batches: list[list[int]]) -> None:
         known.update(zip(new, ids, strict=True))
     assert seen.lookup(hashed(list(known))).tolist() == list(known.values())
     assert len(seen) == len(known)
+
+
+SOME = st.sampled_from([0, 4, 200])
+
+
+@given(st.lists(CLOSE.filter(bool), max_size=120, unique=True), SOME, SOME)
+@settings(deadline=None)
+def test_one_by_one_or_together_is_the_same(hashes: list[int], inserted: int, looked_up: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        table = seen.Table(256)
+        patch.setattr(seen, "FEW", inserted)
+        table.insert(hashed(hashes), np.arange(1, len(hashes) + 1, dtype=np.int32))
+        patch.setattr(seen, "FEW", looked_up)
+        assert table.lookup(hashed(hashes)).tolist() == list(range(len(hashes)))
 
 
 def test_growing_forgets_nothing_and_is_done_in_steps() -> None:

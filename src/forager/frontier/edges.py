@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.frontier.columns import Column
+from forager.frontier.columns import AnyIds, Column
 from forager.frontier.spool import Spool
 from forager.types import Floats, Ids, Ragged, ScoredLinks
+
+# The newest edge of the chain gone along last, and all its edges.
+Walked: TypeAlias = tuple[int, AnyIds]
+_NOWHERE: Walked = (-1, np.empty(0, np.intp))
 
 
 class Edges:
@@ -29,6 +34,7 @@ class Edges:
         self._clue_offsets.resize(1)
         self._weight: Column[np.float32] | None = None  # only for strategies that weigh edges
         self._state: Column[np.float32] | None = None  # only for strategies that carry state
+        self._walked = _NOWHERE
 
     def __len__(self) -> int:
         return len(self._source)
@@ -49,18 +55,19 @@ class Edges:
     def weights(self) -> Floats:
         return np.ones(len(self), np.float32) if self._weight is None else self._weight.view
 
-    def state(self, rows: Ids) -> Floats:
+    def state(self, rows: AnyIds) -> Floats:
         return np.empty((len(rows), 0), np.float32) if self._state is None else self._state.view[rows]
 
-    def clues(self, rows: Ids) -> Ragged:
+    def clues(self, rows: AnyIds) -> Ragged:
         if not len(self._clues):  # most strategies give none
             return Ragged(np.empty(0, np.uint32), np.zeros(len(rows) + 1, np.int64))
         offsets = self._clue_offsets.view
         if isinstance(self._clues, Spool):
-            return self._clues.take(offsets[rows], offsets[rows + 1] - offsets[rows])
+            starts = offsets[rows]
+            return self._clues.take(starts, offsets[rows + 1] - starts)
         return Ragged(self._clues.view, offsets).take(rows)
 
-    def keep_largest(self, rows: Ids, columns: tuple[int, ...], state: Floats) -> None:
+    def keep_largest(self, rows: AnyIds, columns: tuple[int, ...], state: Floats) -> None:
         """Raise the given columns of the rows' state to at least the given values."""
         if self._state is not None:
             for column in columns:
@@ -70,16 +77,17 @@ class Edges:
         """Record the links of one page; returns their row numbers."""
         first, count = len(self), len(targets)
         rows = np.arange(first, first + count, dtype=np.int32)
-        self._source.extend(np.full(count, source, np.int32))
+        self._source.repeat(source, count)
         self._target.extend(targets)
         self._score.extend(scored.scores)
         self._append_given(scored, first, count)
-        self._chain(targets, rows)
+        if count:
+            self._chain(targets.astype(np.intp), rows)
         return rows
 
     def _append_given(self, scored: ScoredLinks, first: int, count: int) -> None:
         if scored.clues is None:
-            self._clue_offsets.extend(np.full(count, len(self._clues), np.int64))
+            self._clue_offsets.repeat(len(self._clues), count)
         else:
             self._clue_offsets.extend(len(self._clues) + scored.clues.offsets[1:])
             self._clues.extend(scored.clues.values)
@@ -94,28 +102,30 @@ class Edges:
                 self._weight.resize(first)
             self._weight.extend(scored.edge_weight)
 
-    def _chain(self, targets: Ids, rows: Ids) -> None:
-        if len(rows) == 0:
-            return
-        if int(targets.max()) >= len(self._last):
-            self._last.resize(int(targets.max()) + 1)
-        order = np.argsort(targets, kind="stable")
-        ahead, behind = order[:-1], order[1:]
-        again = targets[behind] == targets[ahead]  # a target that the page links to more than once
+    def _chain(self, targets: AnyIds, rows: AnyIds) -> None:
+        order = targets.argsort(kind="stable")
+        ordered = targets[order]
+        self._last.cover(int(ordered[-1]) + 1)
         before = self._last.view[targets]
-        before[behind[again]] = rows[ahead[again]]
+        again = (ordered[1:] == ordered[:-1]).nonzero()[0]  # a target that the page links to more than once
+        before[order[again + 1]] = rows[order[again]]
         self._last.view[targets] = rows  # of a target's rows the last one stays
         self._before.extend(before)
 
-    def into(self, target: int) -> Ids:
+    def into(self, target: int) -> AnyIds:
         """The edges into a target, oldest first."""
+        newest = self._last.view.item(target) if target < len(self._last) else -1
+        if newest != self._walked[0]:  # a page's trace and then its judgement ask for the same
+            self._walked = newest, self._walk(newest)
+        return self._walked[1]
+
+    def _walk(self, row: int) -> AnyIds:
         rows: list[int] = []
         before = self._before.view.item
-        row = self._last.view.item(target) if target < len(self._last) else -1
         while row >= 0:
             rows.append(row)
             row = before(row)
-        return np.array(rows[::-1], np.int32)
+        return np.array(rows[::-1], np.intp)
 
     def newest_into(self, targets: Ids, most: int) -> tuple[Ids, Ids]:
         """The newest edges into each of the targets, at most so many: the places of the targets, ascending, and the
@@ -145,8 +155,9 @@ class Edges:
         chain = np.sort(np.concatenate((kept, moved)))
         self._before.view[chain[0]] = -1
         self._before.view[chain[1:]] = chain[:-1]
-        self._last.resize(max(len(self._last), target + 1))
+        self._last.cover(target + 1)
         self._last.view[source], self._last.view[target] = -1, chain[-1]
+        self._walked = _NOWHERE
 
     def csr(self, nodes: int) -> tuple[NDArray[np.int64], Ids, Floats]:
         """Offsets, targets and weights of the graph over `nodes` ids, rows by source."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.frontier.addresses import Addresses
-from forager.frontier.columns import Column
+from forager.frontier.columns import AnyIds, Column
 from forager.frontier.edges import Edges
 from forager.types import (
     FIRST,
@@ -60,7 +60,7 @@ class Facts:
         self._common_row = Column(np.int32, fill=-1)  # row of _common of a visited page; -1: none
         self._common, self._common_offsets = Column(np.uint32), Column(np.int64)
         self._common_offsets.resize(1)
-        self._pending: list[Ids] = []  # edges found after their target was judged: evidence for the next outcome
+        self._pending: list[AnyIds] = []  # edges found after their target was judged: evidence for the next outcome
 
     # ---- addresses
 
@@ -71,14 +71,14 @@ class Facts:
 
     def _grow(self) -> None:
         known = len(self.addresses)
-        if known == len(self._common_row):
+        if known <= len(self._common_row):
             return
         columns: tuple[Column[Any], ...] = (
             *(self._relevance, self._raw, self._inlinks, self._relevant_inlinks, self._kept),
             *(self._is_seed, self._depth, self._leads_to, self._common_row),
         )
         for column in columns:
-            column.resize(known)
+            column.cover(known)
 
     def sow(self, seeds: Sequence[Url]) -> Ids:
         """The ids of the seeds, noted as such."""
@@ -87,7 +87,7 @@ class Facts:
         return ids
 
     def is_seed(self, ids: Ids) -> Mask:
-        return self._is_seed.view[ids]
+        return self._is_seed.view.take(ids)
 
     def final(self, ids: Ids) -> Ids:
         """Where the ids lead, as far as redirects are known."""
@@ -121,21 +121,20 @@ class Facts:
 
     def known(self, ids: Ids) -> Known:
         at = self.final(ids)
-        return Known(self._relevance.view[at], self._inlinks.view[at], self._relevant_inlinks.view[at])
+        return Known(self._relevance.view.take(at), self._inlinks.view.take(at), self._relevant_inlinks.view.take(at))
 
     def trace(self, asked: int, answered: int, order: int, score: float) -> Trace:
         """How we came to ask for `asked`, which led to `answered` (the same id unless it redirected)."""
-        kept = int(self._kept.view[asked])
-        depth = 0 if kept < 0 else int(self._depth.view[self.edges.sources[kept]]) + 1
+        kept = self._kept.view.item(asked)
+        depth = 0 if kept < 0 else self._depth.view.item(self.edges.sources.item(kept)) + 1
         return Trace(answered, asked, order, depth, score, self._inlinks_of(answered, kept))
 
     def _inlinks_of(self, id: int, kept: int) -> Inlinks:
-        rows = self.edges.into(id) if kept >= 0 else np.empty(0, np.int32)  # no link was followed to a seed
+        rows = self.edges.into(id) if kept >= 0 else _NO_ROWS  # no link was followed to a seed
         if len(rows):
             ahead = np.lexsort((-self.edges.scores[rows], rows != kept))  # stable: of equals the older is ahead
             rows = rows[ahead[:INLINKS]]
-        edges = self.edges
-        return Inlinks(edges.sources[rows], edges.scores[rows], edges.state(rows), edges.clues(rows))
+        return _Found(self.edges, rows)
 
     def judge(self, trace: Trace, judgement: Judgement) -> Evidence:
         """Note a page's judgement; returns every link whose two ends have become known since the last time."""
@@ -149,11 +148,11 @@ class Facts:
         """Hand over the evidence that has gathered."""
         if not self._pending:
             return _NO_EVIDENCE
-        rows = np.concatenate(self._pending)
+        rows = np.concatenate(self._pending, dtype=np.intp)
         self._pending = []
-        raw, targets = self._raw.view, self.edges.targets[rows]
+        raw, targets, sources = self._raw.view, self.edges.targets[rows], self.edges.sources[rows]
         return Evidence(
-            self.edges.clues(rows), raw[targets], raw[self.edges.sources[rows]], self._relevance.view[targets]
+            self.edges.clues(rows), raw.take(targets), raw.take(sources), self._relevance.view.take(targets)
         )
 
     # ---- links
@@ -162,24 +161,28 @@ class Facts:
         """Record the scored links of a judged page; `kept` says which became the one to be followed."""
         targets = self.final(ids)
         rows = self.edges.append(source, targets, scored)
-        replaced = self._kept.view[ids]
-        self._kept.view[ids[kept]] = rows[kept]
-        if self._largest_state:
-            self._carry_largest(replaced, self._kept.view[ids], rows)
-        distinct = np.unique(targets)
-        self._inlinks.view[distinct] += 1
+        self._follow(ids, rows, kept)
+        at = targets.astype(np.intp)
+        self._inlinks.view[at] += 1  # once, where the page links to a target twice: both rows write the same
         if self._relevance.view[source] >= 0.5:
-            self._relevant_inlinks.view[distinct] += 1
+            self._relevant_inlinks.view[at] += 1
         if scored.common is not None:
             self._common_row.view[source] = len(self._common_offsets) - 1
             self._common.extend(scored.common)
             self._common_offsets.extend(np.array([len(self._common)], np.int64))
         if self._gathers:
-            late = rows[~np.isnan(self._relevance.view[targets])]
+            late = rows[~np.isnan(self._relevance.view[at])]
             if len(late):
                 self._pending.append(late)
 
-    def _carry_largest(self, before: Ids, now: Ids, rows: Ids) -> None:
+    def _follow(self, ids: Ids, rows: AnyIds, kept: Mask) -> None:
+        """Let those of the new links that are kept be the ones to be followed."""
+        replaced = self._kept.view[ids] if self._largest_state else _NO_ROWS
+        self._kept.view[ids[kept]] = rows[kept]
+        if self._largest_state:
+            self._carry_largest(replaced, self._kept.view[ids], rows)
+
+    def _carry_largest(self, before: AnyIds, now: AnyIds, rows: AnyIds) -> None:
         """Raise the state of the links kept now by that of those they replaced, and of those found beside them."""
         for others in (before, rows):
             both = (others >= 0) & (now >= 0)
@@ -221,7 +224,7 @@ class Facts:
     def graph(self) -> Graph:
         known = len(self.addresses)
         offsets, targets, weights = self.edges.csr(known)
-        return Graph(offsets, targets, weights, self._relevance.view, self.addresses.hosts)
+        return Graph(offsets, targets, weights, self._relevance.view[:known], self.addresses.hosts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,6 +253,28 @@ class Slice:
         return best, links
 
 
+class _Found(Inlinks):
+    """Clues are read when they are asked for: few strategies look at those of the link they came by."""
+
+    __slots__ = ("_edges", "_rows")
+    _edges: Edges
+    _rows: AnyIds
+
+    def __init__(self, edges: Edges, rows: AnyIds) -> None:
+        given = {"sources": edges.sources[rows], "scores": edges.scores[rows], "state": edges.state(rows)}
+        for name, value in {**given, "_edges": edges, "_rows": rows}.items():
+            object.__setattr__(self, name, value)  # frozen
+
+    @property
+    def clues(self) -> Ragged:
+        return self._edges.clues(self._rows)
+
+    def __reduce__(self) -> tuple[type[Inlinks], tuple[Any, ...]]:
+        """A copy has read them."""
+        return Inlinks, (self.sources, self.scores, self.state, self.clues)
+
+
+_NO_ROWS = np.empty(0, np.intp)
 _NO_EVIDENCE = Evidence(Ragged.of([]), np.empty(0, np.float32), np.empty(0, np.float32))
 
 

@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from forager.frontier.columns import Column
+from forager.frontier.columns import AnyIds, Column
 from forager.frontier.order import (
     ASLEEP,
     DONE,
@@ -96,7 +96,7 @@ class LaneFrontier:
         self._now = -np.inf  # the latest time heard of
         self._standing = Standing(combine.policy)
         self._queues = Queues(self._standing, heap)
-        self._numbers: dict[int, int] = {}  # lane and site -> queue
+        self._numbers: dict[tuple[int, int], int] = {}  # lane and site -> queue
         self._places: list[tuple[Lane, Site, int]] = []  # of each queue, with the name of its lane
         self._lanes: dict[int, Lane] = {}
         self._sites: dict[int, Site] = {}
@@ -135,10 +135,10 @@ class LaneFrontier:
 
     def add(self, ids: Ids, lanes: Ids, sites: Ids, scores: Floats) -> Mask:
         scores = checked(scores)
-        ids = np.asarray(ids, np.int32)
-        self._standing.cover(ids)
-        self._assign(ids, np.asarray(lanes), np.asarray(sites))
-        kept, changed = self._standing.offer(ids, scores)
+        at = np.asarray(ids, np.intp)
+        self._standing.cover(at)
+        self._assign(at, np.asarray(lanes), np.asarray(sites))
+        kept, changed = self._standing.offer(at, scores)
         self._enqueue(changed)
         return kept
 
@@ -167,23 +167,20 @@ class LaneFrontier:
         self._queues.forget()
         self._bind()
 
-    def _assign(self, ids: Ids, lanes: Ids, sites: Ids) -> None:
+    def _assign(self, ids: AnyIds, lanes: Ids, sites: Ids) -> None:
         """Give a queue to each id that has none."""
         queue = self._standing.queue.view
-        rows = np.flatnonzero(queue[ids] < 0)[::-1]  # backwards: of an id twice in the batch the first row counts
+        rows = (queue[ids] < 0).nonzero()[0][::-1]  # backwards: of an id twice in the batch the first row counts
         if not len(rows):
             return
-        pairs = lanes[rows].astype(np.int64) << 32 | sites[rows].astype(np.int64) & ID
-        numbers = [self._numbers.get(pair, -1) for pair in pairs.tolist()]
-        for at, number in enumerate(numbers):
-            if number < 0:
-                numbers[at] = self._open(int(pairs[at]), int(lanes[rows[at]]), int(sites[rows[at]]))
-        queue[ids[rows]] = numbers
+        pairs = list(zip(lanes[rows].tolist(), sites[rows].tolist(), strict=True))
+        for pair in pairs:
+            if pair not in self._numbers:
+                self._open(*pair)
+        queue[ids[rows]] = [self._numbers[pair] for pair in pairs]
 
-    def _open(self, pair: int, lane: int, site: int) -> int:
-        if pair in self._numbers:
-            return self._numbers[pair]
-        number = self._numbers[pair] = self._queues.open()
+    def _open(self, lane: int, site: int) -> None:
+        number = self._numbers[lane, site] = self._queues.open()
         place = self._lanes.get(lane)
         if place is None:
             place = self._lanes[lane] = Lane(self._rest_until)
@@ -191,10 +188,11 @@ class LaneFrontier:
         self._places.append((place, self._sites.setdefault(site, Site()), lane))
         self._bound.resize(number + 1)
         self._held.append(0)
-        return number
 
-    def _enqueue(self, ids: Ids) -> None:
+    def _enqueue(self, ids: AnyIds) -> None:
         """Queue links whose score is new, and offer the queues they have become the first of."""
+        if not len(ids):
+            return
         ids = ids[self._standing.awake(ids)]
         for start in range(0, len(ids), SLICE):
             numbers, keys = self._queues.put(ids[start : start + SLICE])

@@ -7,9 +7,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from forager.frontier.columns import Column
+from forager.frontier.columns import AnyIds, Column
 from forager.frontier.order import ID, POOLED, WORST, Keys, Standing
-from forager.types import Ids
 
 SHARE = 64  # a heap holds this part of a long queue, so that a refill pays for itself
 
@@ -42,10 +41,10 @@ class Queues:
         self.floors.resize(len(self.heaps))
         return len(self.heaps) - 1
 
-    def put(self, ids: Ids) -> tuple[Ids, Keys]:
+    def put(self, ids: AnyIds) -> tuple[AnyIds, Keys]:
         """Queue distinct links that wait and are awake, with the scores they have now; gives queues and keys."""
         standing = self._standing
-        numbers, keys = standing.queue.view[ids], standing.keys(ids)
+        numbers, keys = standing.queue.view[ids].astype(np.intp), standing.keys(ids)
         apart = standing.flags.view[ids] & POOLED == 0
         new = ids[apart]
         # One append each: a page's links lie in so many queues that grouping them first takes longer.
@@ -53,9 +52,10 @@ class Queues:
             self.pools[number].append(id)
         standing.give(new, POOLED)
         above = keys <= self.floors.view[numbers]
-        for number, key in zip(numbers[above].tolist(), keys[above].tolist(), strict=True):
+        raised = numbers[above].tolist()
+        for number, key in zip(raised, keys[above].tolist(), strict=True):
             heappush(self.heaps[number], key)
-        for number in dict.fromkeys(numbers[above].tolist()):  # only now: a floor that rises bars what comes after it
+        for number in set(raised):  # only now: a floor that rises bars what comes after it
             if len(self.heaps[number]) > 2 * self._size(len(self.pools[number])):
                 self._cut(number)
         return numbers, keys

@@ -14,6 +14,7 @@ Hashes: TypeAlias = NDArray[np.uint64]
 T = TypeVar("T", bound=np.generic)
 
 WIDE = 8  # slots of a bucket: 8 hashes are one cache line, and a batch is done in two or three steps
+FEW = 32  # hashes that are taken one by one: numpy's calls would cost more
 FULLEST = 0.7  # part of the slots in use before the table doubles
 MOVED = 512  # buckets moved to a new table with each insert
 PIECE = 1 << 16  # hashes placed at a time, so that a large insert needs little memory besides
@@ -45,41 +46,68 @@ class Table:
         self.hashes: Hashes = blank(buckets, np.uint64)
         self.numbers: Ids = blank(buckets, np.int32)
         self.used = 0
+        self._slots, self._slot_numbers = self.hashes.reshape(-1).data, self.numbers.reshape(-1).data
 
     def room(self) -> int:
         return int(self.hashes.size * FULLEST) - self.used
 
     def lookup(self, hashes: Hashes) -> Ids:
+        if len(hashes) <= FEW:
+            return np.array(self._find_each(hashes.tolist()), np.int32)
         last = len(self.hashes) - 1
         found = np.full(len(hashes), -1, np.int32)
         rows = np.arange(len(hashes))
-        at = (hashes & np.uint64(last)).astype(np.intp)
-        while len(rows):
+        at = (hashes & np.uint64(last)).view(np.intp)
+        while len(rows) > FEW:
             bucket = self.hashes.take(at, 0)
-            hit = bucket == hashes[:, None]
-            slot = hit.argmax(1)
-            found[rows] = self.numbers[at, slot] * hit[np.arange(len(at)), slot] - 1
-            on = ~hit.any(1) & (bucket[:, -1] != 0)
+            hit, slot = (bucket == hashes[:, None]).nonzero()
+            found[rows[hit]] = self.numbers[at[hit], slot] - 1
+            on = bucket[:, -1] != 0
+            on[hit] = False
             rows, at, hashes = rows[on], (at[on] + 1) & last, hashes[on]
+        found[rows] = self._find_each(hashes.tolist())
+        return found
+
+    def _find_each(self, hashes: list[int]) -> list[int]:
+        """The same, one by one."""
+        slots, numbers, last, found = self._slots, self._slot_numbers, len(self.hashes) - 1, []
+        for hash in hashes:
+            at = hash & last
+            bucket = slots[at * WIDE : at * WIDE + WIDE].tolist()
+            while hash not in bucket and bucket[-1]:
+                at = at + 1 & last
+                bucket = slots[at * WIDE : at * WIDE + WIDE].tolist()
+            found.append(numbers[at * WIDE + bucket.index(hash)] - 1 if hash in bucket else -1)
         return found
 
     def insert(self, hashes: Hashes, numbers: Ids) -> None:
         """Place hashes that are distinct, absent and not 0."""
         self.used += len(hashes)
         last = len(self.hashes) - 1
-        at = (hashes & np.uint64(last)).astype(np.intp)
-        while len(hashes):
-            filled = np.count_nonzero(self.hashes.take(at, 0), axis=1)
-            full = filled == WIDE
-            slot = np.where(full, 0, filled)
-            free = ~full
-            self.hashes[at[free], slot[free]] = hashes[free]
+        at = (hashes & np.uint64(last)).view(np.intp)
+        while len(hashes) > FEW:
+            empty = self.hashes.take(at, 0) == 0
+            full = ~empty[:, -1]
+            free = empty[:, -1].nonzero()[0]
+            bucket, slot, wanted = at[free], empty.argmax(1)[free], hashes[free]
+            self.hashes[bucket, slot] = wanted
             # Two of the batch may have wanted the same slot: the later has it, the other tries again.
-            lost = full | (self.hashes[at, slot] != hashes)
-            won = ~lost
-            self.numbers[at[won], slot[won]] = numbers[won]
-            at = (at + full) & last
-            at, hashes, numbers = at[lost], hashes[lost], numbers[lost]
+            won = self.hashes[bucket, slot] == wanted
+            self.numbers[bucket[won], slot[won]] = numbers[free[won]]
+            left = np.ones(len(hashes), np.bool_)
+            left[free[won]] = False
+            at, hashes, numbers = (at + full)[left] & last, hashes[left], numbers[left]
+        self._place_each(hashes.tolist(), numbers.tolist())
+
+    def _place_each(self, hashes: list[int], numbers: list[int]) -> None:
+        """The same, one by one."""
+        slots, slot_numbers, last = self._slots, self._slot_numbers, len(self.hashes) - 1
+        for hash, number in zip(hashes, numbers, strict=True):
+            at = hash & last
+            while slots[at * WIDE + WIDE - 1]:
+                at = at + 1 & last
+            slot = at * WIDE + slots[at * WIDE : at * WIDE + WIDE].tolist().index(0)
+            slots[slot], slot_numbers[slot] = hash, number
 
 
 class Seen:
@@ -108,7 +136,7 @@ class Seen:
         """The id of each hash, -1 where it was never inserted."""
         ids = self._table.lookup(hashes)
         if self._old is not None:
-            rows = np.flatnonzero(ids < 0)
+            rows = (ids < 0).nonzero()[0]
             ids[rows] = self._old.lookup(hashes[rows])
         if self._zero >= 0:
             ids[hashes == 0] = self._zero
@@ -117,8 +145,8 @@ class Seen:
     def insert(self, hashes: Hashes, ids: Ids) -> None:
         """Remember hashes that are distinct and absent."""
         self._count += len(hashes)
-        zero = hashes == 0
-        if zero.any():
+        if np.count_nonzero(hashes) < len(hashes):
+            zero = hashes == 0
             self._zero = int(ids[zero][0])
             hashes, ids = hashes[~zero], ids[~zero]
         for start in range(0, len(hashes), PIECE):

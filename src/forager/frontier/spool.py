@@ -29,28 +29,41 @@ class Spool:
         with tempfile.TemporaryFile(dir=folder) as file:
             self._file = os.dup(file.fileno())
         weakref.finalize(self, os.close, self._file)
-        self._tail: list[bytes] = []
+        self._written = 0  # values
+        self._tail = np.empty(TAIL, np.uint32)  # what follows them
         self._waiting = 0  # values in the tail
-        self._written = 0
 
     def __len__(self) -> int:
         return self._written + self._waiting
 
     def extend(self, values: Terms) -> None:
-        self._tail.append(np.ascontiguousarray(values, np.uint32).tobytes())
-        self._waiting += len(values)
-        if self._waiting >= TAIL:
-            self._write()
+        end = self._waiting + len(values)
+        if end > len(self._tail):
+            self._flush()
+            end = len(values)
+        if end > len(self._tail):
+            self._write(np.ascontiguousarray(values, np.uint32))
+        else:
+            self._tail[self._waiting : end] = values
+            self._waiting = end
 
     def take(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Ragged:
         """The rows that begin there and are so long."""
-        self._write()
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        lengths.cumsum(out=offsets[1:])
         if len(starts) <= FEW:
-            places = zip((starts * _SIZE).tolist(), (lengths * _SIZE).tolist(), strict=True)
-            read = b"".join(os.pread(self._file, size, at) for at, size in places if size)
-            return Ragged(np.frombuffer(read, np.uint32), offsets)
+            return Ragged(self._read(starts, lengths), offsets)
+        self._flush()
         return Ragged(self._gather(np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)), offsets)
+
+    def _read(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Terms:
+        file, written, tail = self._file, self._written, self._tail.data
+        read = [
+            os.pread(file, size * _SIZE, at * _SIZE) if at < written else tail[at - written : at - written + size]
+            for at, size in zip(starts.tolist(), lengths.tolist(), strict=True)
+            if size
+        ]
+        return np.frombuffer(b"".join(read), np.uint32)
 
     def _gather(self, places: NDArray[np.int64]) -> Terms:
         if not len(places):
@@ -61,15 +74,17 @@ class Spool:
             del whole  # or the map could not be closed
         return found
 
-    def _write(self) -> None:
-        if self._waiting:
-            _write_all(self._file, b"".join(self._tail), self._written * _SIZE)
-            self._written += self._waiting
-            self._tail, self._waiting = [], 0
+    def _flush(self) -> None:
+        self._write(self._tail[: self._waiting])
+        self._waiting = 0
+
+    def _write(self, values: Terms) -> None:
+        if len(values):
+            _write_all(self._file, values.data.cast("B"), self._written * _SIZE)
+            self._written += len(values)
 
 
-def _write_all(file: int, content: bytes, at: int) -> None:
-    left = memoryview(content)
+def _write_all(file: int, left: memoryview, at: int) -> None:
     while left:
         done = os.pwrite(file, left, at)
         left, at = left[done:], at + done
