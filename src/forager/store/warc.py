@@ -207,7 +207,8 @@ def _response_head(answer: Fetch) -> bytes:
     if answer.charset:
         kind += f"; charset={answer.charset}"
     kind = " ".join(kind.split())  # whatever it says, it is one line
-    return f"HTTP/1.1 {answer.status} {phrase}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n".encode()
+    head = f"HTTP/1.1 {answer.status} {phrase}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+    return head.encode("utf-8", "surrogateescape")
 
 
 def _facts(answer: Answer) -> dict[str, Any]:
@@ -219,14 +220,14 @@ def _facts(answer: Answer) -> dict[str, Any]:
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
-    """JSON that every reader takes: no NaN, no infinity."""
+    """JSON that every reader takes: no NaN, no infinity, and a byte of a header that was no UTF-8 as an escape."""
     try:
-        return _encode(value).encode()
+        return _encode(value).encode("utf-8", "backslashreplace")
     except ValueError:
         finite = json.loads(
             json.dumps(value, default=_plain), parse_constant=lambda name: name.replace("NaN", "") or None
         )
-        return json.dumps(finite, ensure_ascii=False).encode()
+        return json.dumps(finite, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def _plain(value: object) -> Any:
