@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from forager.clock import Clock
 from forager.crawl import Crawl
@@ -137,6 +138,8 @@ class Journal:
     def _new_urls(self, taken: Taken) -> list[NewUrl]:
         assert self._crawl
         addresses, next_id = self._crawl.facts.addresses, taken.found
+        if len(addresses) == next_id:
+            return []
         if not isinstance(taken.outcome, Visit) or taken.scored is None:
             score = taken.trace.score  # a redirect's target has the score of the link
             return [NewUrl(id, addresses[id], addresses.host(id), score) for id in range(next_id, len(addresses))]
@@ -308,21 +311,29 @@ _encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(_Li
 
 
 def pack_links(ids: Ids, scored: ScoredLinks) -> bytes:
-    """What the step found on a page, for a flat file."""
+    """What the step found on a page, for a flat file: as `_Links` would be, but with no copy of a column made first."""
     state, clues = scored.state, scored.clues
     return _encode(
-        _Links(
-            ids=ids.astype("<i4").tobytes(),
-            scores=scored.scores.astype("<f4").tobytes(),
-            state=None if state is None else state.astype("<f4").tobytes(),
-            width=0 if state is None else state.shape[1],
-            clues=None if clues is None else clues.values.astype("<u4").tobytes(),
-            clue_offsets=None if clues is None else clues.offsets.astype("<i8").tobytes(),
-            common=None if scored.common is None else scored.common.astype("<u4").tobytes(),
-            edge_weight=None if scored.edge_weight is None else scored.edge_weight.astype("<f4").tobytes(),
-            label=scored.label,
+        (
+            _column(ids, _I4),
+            _column(scored.scores, _F4),
+            None if state is None else _column(state, _F4),
+            0 if state is None else state.shape[1],
+            None if clues is None else _column(clues.values, _U4),
+            None if clues is None else _column(clues.offsets, _I8),
+            None if scored.common is None else _column(scored.common, _U4),
+            None if scored.edge_weight is None else _column(scored.edge_weight, _F4),
+            scored.label,
         )
     )
+
+
+_I4, _I8, _U4, _F4 = (np.dtype(kind) for kind in ("<i4", "<i8", "<u4", "<f4"))
+
+
+def _column(values: NDArray[Any], kind: np.dtype[Any]) -> memoryview:
+    """Its bytes, row by row."""
+    return np.ascontiguousarray(values, kind).data
 
 
 def unpack_links(packed: bytes) -> tuple[Ids, ScoredLinks]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 
 from forager.clock import VirtualClock
 from forager.errors import ForagerError
-from forager.store import Store
+from forager.store import Record, Store, StoreFull
+from forager.store.commit import TOGETHER, TOGETHER_BYTES
+from forager.store.warc import Kept
 from forager.types import Exchange, Fetch
 from tests.store.making import NEW_URLS, answer, new_url, record, url
 
@@ -181,6 +184,53 @@ def test_a_damaged_database_is_told(tmp_path: Path) -> None:
     (tmp_path / "crawl.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(ForagerError, match="cannot be opened"):
         Store(tmp_path)
+
+
+def test_a_record_is_of_the_session_it_was_added_in(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.add(record(0, 0))
+        session = store.begin_session("seeds = []", "1.0")
+        store.add(record(1, store.known))
+        store.commit()
+        assert [stored.session for stored in store.records()] == [-1, session]
+
+
+def test_large_bodies_do_not_wait_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(tmp_path) as store:
+        queued: list[int] = []
+        queue = store._warc.queue
+
+        def noted(record: Record) -> Kept | None:
+            queued.append(record.seq)
+            return queue(record)
+
+        monkeypatch.setattr(store._warc, "queue", noted)
+        large = Fetch(url(0), bytes(TOGETHER_BYTES))
+        for seq in range(3):
+            store.add(record(seq, store.known, answer=large))
+            assert queued == list(range(seq))
+        for seq in range(3, 3 + TOGETHER):
+            store.add(record(seq, store.known))
+        assert queued == [0, 1, 2]
+        assert store.pending == 3 + TOGETHER
+
+
+def test_a_record_that_finds_the_disk_full_is_not_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(record: Record) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    with Store(tmp_path) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(store._warc, "queue", full)
+            for seq in range(TOGETHER):
+                store.add(record(seq, store.known))
+            known = store.known
+            with pytest.raises(StoreFull):
+                store.add(record(TOGETHER, known))
+            assert (store.pending, store.known) == (TOGETHER, known)
+        store.add(record(TOGETHER, known))
+        assert store.commit() == TOGETHER
+        assert [stored.seq for stored in store.records()] == list(range(TOGETHER + 1))
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])

@@ -115,6 +115,17 @@ def test_an_archive_begun_and_never_committed_is_removed(project: Path) -> None:
     assert (project / "warc/mine.warc.gz").exists()
 
 
+@pytest.mark.parametrize("live", [True, False])
+def test_a_charset_that_is_no_text_is_kept(live: bool) -> None:
+    """A header of other bytes than UTF-8 comes with surrogates in their place."""
+    exchange = Exchange(b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n") if live else None
+    packed = pack(record(0, answer=Fetch(Url("http://h.test/"), b"x", charset="\udcff", exchange=exchange)), PROJECT)
+    assert packed
+    back = unpack(packed[0])
+    assert back
+    assert back.charset == "\udcff"
+
+
 heads = st.binary(max_size=40).map(lambda line: b"HTTP/1.1 200 OK\r\nX: " + bytes(set(line) - {10, 13}) + b"\r\n\r\n")
 kinds = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 

@@ -50,8 +50,9 @@ async def read_body(source: Source, encoding: str, largest: int, share: Share, *
             received += len(chunk)  # counted too: what follows the end of a compressed stream comes out nowhere
             if layers and received > largest:
                 raise TooLargeError
-            for piece in _through(chunk, layers):
-                await share.take(len(piece))
+            for piece in _through(chunk, layers) if layers else (chunk,):
+                if not share.took(len(piece)):
+                    await share.take(len(piece))
                 pieces.append(piece)
                 size += len(piece)
                 if size > largest:
@@ -150,6 +151,8 @@ _MAKERS: dict[str, Callable[[], Decoder]] = {
 
 def _decoders(encoding: str) -> list[Callable[[], Decoder]]:
     """Of a Content-Encoding, the last applied first. What is no coding ("utf-8", "none") is ignored, as in browsers."""
+    if not encoding:
+        return []
     names = [name.strip().lower() for name in encoding.split(",")]
     known = [_MAKERS[name] for name in reversed(names) if name in _MAKERS]
     if len(known) > MOST_CODINGS:

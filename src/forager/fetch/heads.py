@@ -8,7 +8,7 @@ the same names with `X-Crawl-` before them, as Common Crawl does. All else is as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from aiohttp import ClientResponse
@@ -24,10 +24,10 @@ class Response(ClientResponse):
 
     address = ""
 
-    async def start(self, connection: Any) -> ClientResponse:
+    def start(self, connection: Any) -> Coroutine[Any, Any, ClientResponse]:
         peer = connection.transport.get_extra_info("peername") if connection.transport else None
         self.address = str(peer[0]) if peer else ""
-        return await super().start(connection)
+        return super().start(connection)
 
 
 def content_type(header: str) -> str:
@@ -49,7 +49,7 @@ def location(response: ClientResponse) -> str:
 def exchange(response: ClientResponse, length: int) -> Exchange:
     """Both heads, for a decoded body of that length; 0 where the body is not kept."""
     info = response.request_info
-    sent = "".join(f"{name}: {value}\r\n" for name, value in info.headers.items())
+    sent = "".join([f"{name}: {value}\r\n" for name, value in info.headers.items()])
     request = f"{info.method} {info.url.raw_path_qs} HTTP/1.1\r\n{sent}\r\n".encode("utf-8", "surrogateescape")
     version = response.version or (1, 1)
     line = f"HTTP/{version[0]}.{version[1]} {response.status} {response.reason or ''}"
@@ -59,9 +59,8 @@ def exchange(response: ClientResponse, length: int) -> Exchange:
 
 
 def _headers(raw: Iterable[tuple[bytes, bytes]], length: int) -> bytes:
-    lines = []
-    for name, value in raw:
-        prefix = b"X-Crawl-" if name.lower() in _ABOUT_THE_BODY else b""
-        lines.append(b"%s%s: %s\r\n" % (prefix, name, value))
+    lines = [
+        b"X-Crawl-%s: %s\r\n" % line if line[0].lower() in _ABOUT_THE_BODY else b"%s: %s\r\n" % line for line in raw
+    ]
     lines.append(b"Content-Length: %d\r\n" % length)
     return b"".join(lines)

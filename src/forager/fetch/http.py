@@ -144,10 +144,10 @@ class HttpFetcher:
         try:
             where = URL(url, encoded=True)
             async with self._session_for(where).get(where, allow_redirects=False) as response:
-                answer = await self._answer(url, response, types, largest)
+                answer = await self._answer(url, response, types, largest, began)
         except Exception as error:
             answer = of_error(url, error)
-        return replace(answer, seconds=self._clock.now() - began)
+        return answer if isinstance(answer, Fetch) else replace(answer, seconds=self._clock.now() - began)
 
     def _session_for(self, where: URL) -> ClientSession:
         """Mapped names have connections of their own: an address allowed for them is allowed for no other name."""
@@ -156,10 +156,12 @@ class HttpFetcher:
             raise ForagerError("the fetcher is closed; use it inside `async with HttpFetcher(...)`")
         return session
 
-    async def _answer(self, url: Url, response: ClientResponse, types: frozenset[str] | None, largest: int) -> Answer:
+    async def _answer(
+        self, url: Url, response: ClientResponse, types: frozenset[str] | None, largest: int, began: float
+    ) -> Answer:
         status = response.status
         if 200 <= status < 300:
-            return await self._body(url, response, types, largest)
+            return await self._body(url, response, types, largest, began)
         await _drain(response)
         if status in REDIRECTS:
             return self._redirect(url, response)
@@ -168,7 +170,9 @@ class HttpFetcher:
         reason = Reason.BAD_REDIRECT if status >= 300 else Reason.PROTOCOL
         return _failure(url, response, reason, f"status {status}, which was not asked for")
 
-    async def _body(self, url: Url, response: ClientResponse, types: frozenset[str] | None, largest: int) -> Answer:
+    async def _body(
+        self, url: Url, response: ClientResponse, types: frozenset[str] | None, largest: int, began: float
+    ) -> Answer:
         header = response.headers.get("Content-Type", "")
         kind, cut = content_type(header), types is None
         if types is not None and kind not in types:
@@ -189,7 +193,7 @@ class HttpFetcher:
         except BadCodingError as error:
             return _failure(url, response, Reason.PROTOCOL, f"not what its Content-Encoding says: {error}")
         head = exchange(response, len(body))
-        return Fetch(url, body, kind, charset(header), response.status, exchange=head)
+        return Fetch(url, body, kind, charset(header), response.status, self._clock.now() - began, head)
 
     def _redirect(self, url: Url, response: ClientResponse) -> Answer:
         text = location(response)

@@ -42,9 +42,15 @@ class Share:
     def fits(self, count: int) -> bool:
         return self._room.taken + count <= self._room.size or next(iter(self._room.readers)) is self
 
-    async def take(self, count: int) -> None:
-        while not self.fits(count):
-            self._room.freed.clear()
-            await self._room.freed.wait()
+    def took(self, count: int) -> bool:
+        """Take so many bytes now, if they fit."""
+        if not self.fits(count):
+            return False
         self._held += count
         self._room.taken += count
+        return True
+
+    async def take(self, count: int) -> None:
+        while not self.took(count):
+            self._room.freed.clear()
+            await self._room.freed.wait()

@@ -1,6 +1,6 @@
 """The group commit: flat files first, then one transaction that makes them valid; only then is a record acknowledged.
 
-    add -> queued in memory
+    add -> waits in memory, and is packed with some others: one after the other they take a fifth less time
     commit -> WARC, links and texts written -> (fsync) -> BEGIN urls, visits, lengths of the files COMMIT -> accepted
 
 A process killed before COMMIT leaves bytes behind the committed lengths, which the next opening cuts off; one killed
@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import errno
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 from uuid import UUID
 
 import numpy as np
@@ -48,6 +49,7 @@ from forager.types import Fetch, Floats, Parts
 
 GROUP = 64  # records
 LONGEST_WAIT = 0.2  # seconds
+TOGETHER, TOGETHER_BYTES = 8, 1_000_000  # records, and bytes of them, that may wait to be packed
 _SYNCHRONOUS = {"process": "NORMAL", "power": "FULL"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _KEEP_EARLIER = (
@@ -70,6 +72,14 @@ class _Group:
     hosts: list[tuple[int, str]] = field(default_factory=list)
     redirects: list[tuple[int, int, int]] = field(default_factory=list)
     since: float | None = None  # when its first record was added
+
+
+class _Waiting(NamedTuple):
+    """A record to be packed."""
+
+    record: Record
+    new_from: int  # ids of the URLs first found there
+    new_to: int
 
 
 class Store:
@@ -116,6 +126,8 @@ class Store:
         self._checkpoints = Checkpoints(self.folder)
         self._failed = False
         self._group = _Group()
+        self._waiting: deque[_Waiting] = deque()
+        self._waiting_bytes = 0
 
     def _read_ends(self) -> None:
         self.last_seq = int(self._db.execute("SELECT coalesce(max(seq), -1) FROM visit").fetchone()[0])
@@ -148,20 +160,32 @@ class Store:
 
     def add(self, record: Record) -> None:
         """Queue a record for the next commit."""
-        group, expected = self._group, self.last_seq + self.pending + 1
+        expected = self.last_seq + self.pending + 1
         if record.seq != expected:
             raise ValueError(f"record {record.seq} where {expected} comes next")
         first = self._check_ids(record.new_urls)
-        with self._writing():
-            kept = self._warc.queue(record)
+        if len(self._waiting) >= TOGETHER or self._waiting_bytes >= TOGETHER_BYTES:
+            with self._writing():
+                self._pack()
         self._queue_urls(record.new_urls)
-        links = Stretch(self._links.queue(record.links), len(record.links))
-        text = isal_zlib.compress(record.text.encode("utf-8", "replace"), 1) if record.text else b""
-        place = (*links, *Stretch(self._texts.queue(text), len(text)))
-        group.visits.append((*_row(record, self._session), first, self.known, *place, *_warc_row(kept)))
-        group.redirects += [(record.seq, source, target) for source, target in record.redirects]
-        if group.since is None:
-            group.since = self._clock.now()
+        self._waiting.append(_Waiting(record, first, self.known))
+        self._waiting_bytes += _size(record)
+        if self._group.since is None:
+            self._group.since = self._clock.now()
+
+    def _pack(self) -> None:
+        """Queue the bytes and rows of what waits; whatever an error leaves waits still."""
+        waiting, group = self._waiting, self._group
+        while waiting:
+            record, *new = waiting[0]
+            kept = self._warc.queue(record)
+            text = isal_zlib.compress(record.text.encode("utf-8", "replace"), 1) if record.text else b""
+            links_at, text_at = self._links.queue(record.links), self._texts.queue(text)
+            place = (links_at, len(record.links), text_at, len(text))
+            group.visits.append((*_row(record, self._session), *new, *place, *_warc_row(kept)))
+            group.redirects += [(record.seq, source, target) for source, target in record.redirects]
+            waiting.popleft()
+            self._waiting_bytes -= _size(record)
 
     def due(self, now: float) -> bool:
         """Whether the group is full or old enough to be committed."""
@@ -171,7 +195,7 @@ class Store:
     @property
     def pending(self) -> int:
         """Records added and not yet acknowledged."""
-        return len(self._group.visits)
+        return len(self._group.visits) + len(self._waiting)
 
     def commit(self) -> int:
         """Make everything added durable; returns the last seq, which is from now on acknowledged.
@@ -179,12 +203,13 @@ class Store:
         If the disk takes no more, the records remain queued and `StoreFull` is raised. Interrupted in between, the
         store can only be closed; the next opening finds the group whole or not at all.
         """
-        if not self._group.visits and not self._group.urls:
+        if not self.pending and not self._group.urls:
             return self.last_seq
         files = (self._links, self._texts, self._warc)
         self._failed = True
         with self._writing():
             try:
+                self._pack()
                 for file in files:
                     file.write(sync=self._sync)
                 self._transact()
@@ -286,6 +311,7 @@ class Store:
 
     def begin_session(self, config: str, version: str) -> int:
         with self._writing(), self._transaction():
+            self._pack()  # what was added before is of no session
             row = (config, version, stamp(self._clock.utc()))
             new = self._db.execute("INSERT INTO session (config, version, began) VALUES (?, ?, ?)", row)
         self._session = int(new.lastrowid or 0)
@@ -338,6 +364,11 @@ def _surely_undone(error: OSError | sqlite3.Error) -> bool:
     """Whether the transaction cannot have taken place. If in doubt, the files keep bytes that the next opening judges:
     an interrupt may come just after COMMIT, and a log whose sync failed may be found whole after all."""
     return isinstance(error, OSError) or getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
+
+
+def _size(record: Record) -> int:
+    """About as many bytes as it holds in memory until it is packed."""
+    return len(record.text) + (len(record.answer.body) if isinstance(record.answer, Fetch) else 0)
 
 
 def _row(record: Record, session: int) -> tuple[Any, ...]:
