@@ -46,11 +46,10 @@ class Buckets:
             return
         if self.split is None:
             self.split = split_of(relevance)
-        high = relevance > self.split
-        for bucket, rows in enumerate((~high, high)):
-            found = clues.values[np.repeat(rows, clues.lengths)]
-            np.add.at(self.counts[bucket], slots(found, self.counts.shape[1]), np.uint32(1))
-            self.instances[bucket] += rows.sum()
+        high, size = relevance > self.split, self.counts.shape[1]
+        bucket = np.repeat(high * np.uint32(size), clues.lengths)  # where its counts begin
+        np.add.at(self.counts.reshape(-1), bucket + slots(clues.values, size), np.uint32(1))
+        self.instances += np.bincount(high, minlength=2)
 
     def linear(self) -> Linear | None:
         """The log-odds of high; None while there is too little to tell the two apart."""
