@@ -1,4 +1,4 @@
-"""What a whole crawl costs beside the bare loop: python -m bench.crawl [--full] [--runs 3]
+"""What a whole crawl costs beside the bare loop: python -m bench.crawl [--full] [--runs 5]
 
 CPU milliseconds a page, client and server on a core each, of the bare loop (bench.bare) and of a project crawled with
 robots, parse, a naive Bayes critic of 20 classes, best-first, WARC and catalogue, delay 0:
@@ -300,7 +300,7 @@ def rounded(figures: dict[str, float]) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="the frontier with 10 M URLs too")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--waiting", type=int, default=WAITING, help="URLs that wait at the start of the open work")
     options = parser.parse_args()
     heads = (
