@@ -50,13 +50,14 @@ from forager.lab.webs.procedural import ProceduralWeb
 from forager.lab.webs.server import PLANS
 from forager.making import CRITIC_VERSION
 from forager.page import parse
+from forager.page.links import ParsedLinks
 from forager.project import new_project
 from forager.scope import Scope
 from forager.step import Step
 from forager.store import NewUrl, Record, Store
 from forager.strategies.apprentice import Apprentice
 from forager.strategies.best_first import BestFirst
-from forager.types import FIRST_OF_ALL, Fetch, Links, Page, Reason, ScoredLinks
+from forager.types import FIRST_OF_ALL, Fetch, Page, Reason, ScoredLinks
 
 CLASSES = 20
 TRAINING = 600  # pages
@@ -186,7 +187,7 @@ def watch_stages() -> Spent:
     spent.watch("facts, frontier", Step, "offer")
     spent.watch("facts, frontier", LaneFrontier, "acquire", "release", "next_due")
     spent.watch("facts, frontier", Scope, "admit")
-    spent.watch("facts, frontier", Links, "take")
+    spent.watch("facts, frontier", ParsedLinks, "take")
     spent.watch("store add", Journal, "keep")
     spent.watch("commit", Journal, "commit")
     return spent

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 from collections import defaultdict
 from collections.abc import Iterator
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +19,7 @@ from hypothesis import strategies as st
 from forager import text
 from forager.page import from_bytes, leaf_offsets, parse, to_bytes
 from forager.page.decode import decode
-from forager.types import Failure, Fetch, Heading, Page, Reason, Region, Url
+from forager.types import Failure, Fetch, Heading, Links, Page, Reason, Region, Url
 from forager.urls import RULES
 from tests.shared import WEBS
 
@@ -140,6 +143,24 @@ def test_links_in_document_order_with_spans_and_anchors() -> None:
     assert links.anchors == ("One bold", "Two", "")
     assert links.first_leaf.tolist() == [1, 4, 5]
     assert links.last_leaf.tolist() == [2, 4, 5]
+
+
+def test_anchors_are_the_same_whenever_they_are_asked_for() -> None:
+    def fresh() -> Links:
+        return page_of("<a href=1>One <b>bold</b></a> x <a href=2><img alt=Two></a><a href=3> </a>").links
+
+    early, late = fresh(), fresh()
+    assert early.anchors is early.anchors
+    for links in (early, late):
+        assert links.take([2, 0]).anchors == ("", "One bold")
+        assert links.take([2, 0]).take([1]).targets == ("http://example.org/dir/1",)
+        assert links.take([]).anchors == ()
+    assert pickle.loads(pickle.dumps(fresh())).take([0]).anchors == ("One bold",)
+    assert copy(fresh()).anchors == early.anchors
+    assert fresh()[1].anchor == "Two"
+    other = replace(fresh(), anchors=("a", "b", "c"))
+    assert (other.anchors, other.take([1]).anchors) == (("a", "b", "c"), ("b",))
+    assert replace(fresh(), rels=("x",) * 3).anchors == early.anchors
 
 
 def test_areas_and_frames_are_links() -> None:

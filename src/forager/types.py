@@ -86,9 +86,10 @@ class Bag:
     def of(cls, terms: Terms) -> Bag:
         """np.unique in half the time."""
         ordered = np.sort(terms)
-        new = np.ones(len(ordered) + min(1, len(ordered)), bool)  # one more, where the last ends
+        new = np.empty(len(ordered) + 1, bool)
+        new[0] = new[-1] = True  # one more, where the last ends
         np.not_equal(ordered[1:], ordered[:-1], out=new[1:-1])
-        at = np.flatnonzero(new)
+        at = new.nonzero()[0]
         return cls(ordered.take(at[:-1]), (at[1:] - at[:-1]).astype(np.int32))
 
 

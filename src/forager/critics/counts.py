@@ -29,6 +29,7 @@ def _shift(classes: int) -> int:
     return 32 - max(1, (classes - 1).bit_length())
 
 
+_SPARE = 2  # bits of a term more than their number needs: few terms share the place they are looked for
 _STEPS = 6  # from where a term may stand
 
 
@@ -39,7 +40,7 @@ class Vocabulary:
     """
 
     def __init__(self, terms: Terms) -> None:
-        bits = min(24, max(1, len(terms).bit_length()))
+        bits = min(24, len(terms).bit_length() + _SPARE)
         self._drop = np.uint32(32 - bits)
         self._size = len(terms)
         self._first = np.searchsorted(terms, np.arange(1 << bits, dtype=np.uint32) << self._drop).astype(np.int32)
@@ -52,12 +53,15 @@ class Vocabulary:
     def find(self, terms: Terms) -> tuple[NDArray[np.int32], Mask]:
         """The row of each term, and whether it has one."""
         rows = self._first.take(terms >> self._drop)
+        rows += self._terms.take(rows) < terms  # so many are a step away that it is taken for all at once
         found = self._terms.take(rows)
-        short, steps = np.flatnonzero(found < terms), 0
+        short, steps = (found < terms).nonzero()[0], 1
         while len(short) and steps < _STEPS:
-            rows[short] += 1
-            found[short] = self._terms.take(rows.take(short))
-            short, steps = short[found.take(short) < terms.take(short)], steps + 1
+            after = rows.take(short) + 1
+            here = self._terms.take(after)
+            rows.put(short, after)
+            found.put(short, here)
+            short, steps = short[here < terms.take(short)], steps + 1
         if len(short):  # hardly ever
             rows[short] = np.searchsorted(self._terms, terms[short])
             found[short] = self._terms.take(rows.take(short))

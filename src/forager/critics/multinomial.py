@@ -13,6 +13,7 @@ a dense block of at most `DENSE` numbers, which halves the time; it is derived f
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,15 +47,19 @@ class Multinomial:
     def scores(self, bag: Bag) -> tuple[Scores, int]:
         """score(c) for each class, and n(u,*)."""
         rows, known = self._vocabulary.find(bag.terms)
-        at = np.flatnonzero(known)
+        at = known.nonzero()[0]
         rows, tf = rows.take(at), bag.counts.take(at).astype(np.float32)
+        length = int(tf.sum())
+        return self._prior + self._summed(rows, tf) - length * self._norm, length
+
+    def _summed(self, rows: Ids, tf: Floats) -> NDArray[Any]:
+        """(c,) sum over the terms in these rows of n(u,t) log(1 + n(c,t))."""
+        if len(self._dense) == len(self._place):  # all terms are in the block, in order
+            return tf @ self._dense.take(rows, axis=0)
         place = self._place.take(rows)
         dense = np.flatnonzero(place >= 0)
-        summed: Any = tf.take(dense) @ self._dense.take(place.take(dense), axis=0)
-        if len(dense) < len(rows):
-            summed = summed + self._sparse(rows, tf, np.flatnonzero(place < 0))
-        length = int(tf.sum())
-        return self._prior + summed - length * self._norm, length
+        summed: NDArray[Any] = tf.take(dense) @ self._dense.take(place.take(dense), axis=0)
+        return summed + self._sparse(rows, tf, np.flatnonzero(place < 0)) if len(dense) < len(rows) else summed
 
     def _sparse(self, rows: Ids, tf: Floats, at: NDArray[np.intp]) -> NDArray[Any]:
         """What the terms that are not among the most frequent add."""
@@ -88,8 +93,10 @@ def log_odds(scores: Scores, focus: Mask) -> float:
 
 def log_sum(scores: Scores) -> float:
     """log of the sum of exp(scores), without overflow."""
+    if len(scores) == 1:  # as where one class is in focus
+        return float(scores[0])
     most = scores.max()
-    return float(most + np.log(np.exp(scores - most).sum())) if np.isfinite(most) else float(most)
+    return float(most + np.log(np.exp(scores - most).sum())) if isfinite(most) else float(most)
 
 
 def _dense(counts: Counts, most: int) -> tuple[NDArray[np.float32], NDArray[np.int32]]:

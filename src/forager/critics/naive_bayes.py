@@ -196,16 +196,16 @@ def _calibrated(model: Multinomial, focus: Mask, held: tuple[Held, ...]) -> tupl
 
 def _judge(trained: _Trained, page: Page) -> Judgement:
     scores, n = trained.model.scores(page.bag)
-    z = log_odds(scores, trained.focus)
+    focus = trained.focus
+    wanted, others = scores[focus], scores[~focus]
+    z = log_sum(wanted) - log_sum(others)
     odds, slope = z, 1.0
     if trained.calibration:
         odds, slope = trained.calibration.log_odds(z, n), trained.calibration.slope / (n + SHORT)
     relevance = sigmoid(odds)
-    tempered = slope * scores
-    topics = np.empty(len(scores), np.float32)
-    for side, share in ((trained.focus, relevance), (~trained.focus, sigmoid(-odds))):
-        topics[side] = share * np.exp(tempered[side] - log_sum(tempered[side]))
-    return Judgement(relevance, sigmoid(z), topics, trained.version)
+    chances = np.exp(slope * scores - np.where(focus, log_sum(slope * wanted), log_sum(slope * others)))
+    topics = np.where(focus, relevance, sigmoid(-odds)) * chances  # shares of the two sides
+    return Judgement(relevance, sigmoid(z), topics.astype(np.float32), trained.version)
 
 
 def _version(counts: Counts, focus: Mask, fitted: Calibration | None) -> str:

@@ -15,7 +15,6 @@ characters of each, an anchor its first 1,000 characters; see also bounds.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -24,6 +23,7 @@ from selectolax.lexbor import LexborHTMLParser
 from forager import text
 from forager.page.bounds import tame
 from forager.page.decode import decode, is_binary
+from forager.page.links import ParsedLinks
 from forager.page.packed import pack, unpack
 from forager.page.tree import FoundLink, Tree, Walk
 from forager.types import Failure, Fetch, Heading, Ids, Links, Page, Reason, Url
@@ -96,14 +96,15 @@ def _refuse(fetch: Fetch, largest: int) -> tuple[Reason, str] | None:
 
 def _page(url: Url, tree: Tree, rules: UrlRules) -> Page:
     base = (tree.base and rules.join(url, tree.base)) or url
+    leaves = tuple(tree.leaves)
     return Page(
         url=url,
         title=_one_line(tree.title or ""),
-        leaves=tuple(tree.leaves),
+        leaves=leaves,
         tags=tuple(tree.tags),
         terms=text.terms(tree.leaves),
         regions=np.frombuffer(bytes(tree.regions), np.uint8),
-        links=_links(url, base, tree, rules),
+        links=_links(url, base, tree, leaves, rules),
         headings=tuple([Heading(level, *span) for level, span in tree.headings]),
         keywords=_one_line(tree.keywords),
         description=_one_line(tree.description),
@@ -112,7 +113,7 @@ def _page(url: Url, tree: Tree, rules: UrlRules) -> Page:
     )
 
 
-def _links(url: Url, base: Url, tree: Tree, rules: UrlRules) -> Links:
+def _links(url: Url, base: Url, tree: Tree, leaves: tuple[str, ...], rules: UrlRules) -> Links:
     hrefs = list(dict.fromkeys([link[0] for link in tree.links]))  # many links of a page say the same
     target_of = dict(zip(hrefs, rules.join_all(base, hrefs), strict=True))
     targets: list[Url] = []
@@ -123,15 +124,8 @@ def _links(url: Url, base: Url, tree: Tree, rules: UrlRules) -> Links:
             targets.append(target)
             kept.append(link)
     _, spans, paths, rels = zip(*kept, strict=True) if kept else ((), (), (), ())
-    anchors = tuple([_anchor(tree.leaves, first, last) for first, last in spans])
     first, last = (np.array([span[end] for span in spans], np.int32) for end in (0, 1))
-    return Links(tuple(targets), anchors, first, last, paths, rels)
-
-
-def _anchor(leaves: Sequence[str], first: int, last: int) -> str:
-    if first == last:
-        return " ".join(leaves[first][:1000].split())
-    return _one_line(" ".join(leaves[first : min(last, first + 200) + 1])[:1000])
+    return ParsedLinks.of(leaves, tuple(targets), first, last, paths, rels)
 
 
 def _one_line(string: str) -> str:
