@@ -131,15 +131,15 @@ class Window:
     def of(cls, terms: Ragged, links: Links, d_max: int, most: int) -> Window:
         first, last = links.first_leaf, links.last_leaf
         reach = min(d_max, len(terms))  # there is nothing beyond the page
-        leaves = first[:, None] + _offsets(reach, reach + 1)  # with which each offset starts, and the last one stops
-        leaves[:, reach + 1 :] += (last - first)[:, None]
+        leaves = _offsets(reach, reach + 1)[:, None] + first  # with which each offset starts, and the last one stops
+        leaves[reach + 1 :] += last - first
         edges = terms.offsets.take(leaves, mode="clip")  # an offset before or behind the page is empty
-        starts, stops = edges[:, reach].copy(), edges[:, reach + 1].copy()
-        np.maximum(edges, (starts - most)[:, None], out=edges)
-        np.minimum(edges, (np.minimum(stops, starts + most) + most)[:, None], out=edges)
+        starts, stops = edges[reach].copy(), edges[reach + 1].copy()
+        np.maximum(edges, starts - most, out=edges)
+        np.minimum(edges, np.minimum(stops, starts + most) + most, out=edges)
         ends = np.zeros(len(links) + 1, np.int64)
-        np.cumsum(edges[:, -1] - edges[:, 0], out=ends[1:])
-        return cls(terms, starts, stops, edges[:, 0], edges[:, 1:] - edges[:, :-1], ends)
+        np.add.accumulate(edges[-1] - edges[0], out=ends[1:])
+        return cls(terms, starts, stops, edges[0], (edges[1:] - edges[:-1]).T, ends)
 
     @property
     def at(self) -> Places:
