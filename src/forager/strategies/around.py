@@ -223,13 +223,15 @@ def beside(parts: Sequence[Ragged]) -> Ragged:
     return Ragged(mixed.values, mixed.offsets[:: len(parts)])
 
 
-@lru_cache(maxsize=64)  # as good as always the same: the reach falls short of d_max on the smallest pages only
+@lru_cache(maxsize=8)  # almost always the same: only pages of a few leaves are smaller than d_max
 def _offsets(before: int, behind: int) -> Places:
+    """-before, …, behind."""
     return np.arange(-before, behind + 1)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _salts(reach: int) -> NDArray[np.uint64]:
+    """What each offset adds to the mixes of its words."""
     return salt_part(_offsets(reach, reach))
 
 
