@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.strategies.buckets import Buckets, split_of
+from forager.strategies.buckets import AT_ONCE, Buckets, split_of
 from forager.types import Floats, Ragged
 
 SIZE = 1 << 10
@@ -111,6 +111,25 @@ def test_halves_merge_to_the_whole(rows: list[list[int]], cut: int) -> None:
     assert np.array_equal(merged.counts, whole.counts)
     assert np.array_equal(merged.instances, whole.instances)
     assert merged.split == whole.split
+
+
+@pytest.mark.parametrize("count", [AT_ONCE - 1, AT_ONCE, 2 * AT_ONCE + 1])
+def test_every_instance_of_a_large_batch_is_counted(count: int) -> None:
+    rows = [[i % 7] * (i % 3) for i in range(count)]
+    learner = told(rows, floats(*(i % 2 for i in range(count))))
+    for bucket in (0, 1):
+        features = [feature for row in rows[bucket::2] for feature in row]
+        assert learner.counts[bucket].tolist() == np.bincount(features, minlength=SIZE).tolist()
+        assert learner.totals[bucket] == len(features)
+
+
+def test_the_same_is_predicted_after_keeping() -> None:
+    learner = told(ROWS, RELEVANCE, told(ROWS, RELEVANCE))
+    again = Buckets(SIZE).from_parts(learner.parts())
+    before, after = (told([[5], [6, 7]], floats(0, 1), each).linear() for each in (learner, again))
+    assert before is not None
+    assert after is not None
+    assert np.array_equal(before.weights, after.weights)
 
 
 def test_splits_merge_by_the_instances_behind_them() -> None:

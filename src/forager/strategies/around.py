@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -69,7 +69,7 @@ class Around:
         leaves, place = window.leaves, window.distances if self.kind == "distance" else window.offsets
         first, last = (int(leaves[i]) if len(leaves) else 0 for i in (0, -1))
         spelt = [word for leaf in visit.page.leaves[first : last + 1] for word in words(leaf)]
-        skipped = int(window.at[0] - visit.page.terms.offsets[first]) if len(window.at) else 0
+        skipped = int(window.begin[0] - visit.page.terms.offsets[first]) if len(leaves) else 0
         named = zip(spelt[skipped:], place.tolist(), strict=False)  # words behind the window are of no interest
         told = [word if self.kind == "words" else f"{word} at {where}" for word, where in named]
         if self.topics:
@@ -87,7 +87,9 @@ class Around:
         if self.kind == "distance":
             found = mix(found, window.distances)
         elif self.kind != "words":
-            found = mixed(term_part(found) + window.each(salt_part(window.pair_offsets)))
+            parts = term_part(found)
+            parts += window.each(_salts(window.reach))
+            found = mixed(parts)
         if self.kind == "path":
             found = mix(found, _PATH + steps(links, window))
         return Ragged(found, window.ends)
@@ -115,57 +117,72 @@ class Around:
 class Window:
     """The words around each link: those of one link follow one another, and so do the links.
 
-    All words of a leaf are at the same offset, so most is known by pairs of a link and a leaf of its window, of which
-    there are a tenth as many.
+    All words at one offset follow one another too, so a link's window is told by where each offset starts and stops.
     """
 
-    at: Places  # (e,) where each word is among those of the page
-    ends: Places  # (links + 1,)
+    terms: Ragged  # of the page, a row for each leaf
     starts: Places  # (links,) where the anchor starts among the words of the page
     stops: Places  # (links,) and where it stops
-    pair_rows: Ids  # (p,) links
-    pair_leaves: Ids  # (p,)
-    pair_offsets: Ids  # (p,) of the leaf from the link
-    pair_words: Places  # (p,) how many words of the leaf are in the window
+    begin: Places  # (links,) where the window begins
+    counts: Places  # (links, 2 reach + 1) its words at each offset, from -reach to reach
+    ends: Places  # (links + 1,)
 
     @classmethod
     def of(cls, terms: Ragged, links: Links, d_max: int, most: int) -> Window:
-        first, last, bounds = links.first_leaf, links.last_leaf, terms.offsets
-        starts, stops = bounds.take(first), bounds.take(last + 1)
-        lowest, highest = np.maximum(first - d_max, 0), np.minimum(last + d_max + 1, len(terms))
-        begin = np.maximum(bounds.take(lowest), starts - most)
-        end = np.minimum(bounds.take(highest), np.minimum(stops, starts + most) + most)
-        lengths, leaves = end - begin, highest - lowest
-        rows, leaf = np.repeat(np.arange(len(first), dtype=np.int32), leaves), _slices(lowest, leaves).astype(np.int32)
-        offsets = np.minimum(leaf - first.take(rows), 0) + np.maximum(leaf - last.take(rows), 0)
-        words = np.minimum(bounds.take(leaf + 1), end.take(rows)) - np.maximum(bounds.take(leaf), begin.take(rows))
-        ends = np.concatenate(([0], np.cumsum(lengths)))
-        return cls(_slices(begin, lengths), ends, starts, stops, rows, leaf, offsets, np.maximum(words, 0))
+        first, last = links.first_leaf, links.last_leaf
+        reach = min(d_max, len(terms))  # there is nothing beyond the page
+        leaves = _offsets(reach, reach + 1)[:, None] + first  # with which each offset starts, and the last one stops
+        leaves[reach + 1 :] += last - first
+        edges = terms.offsets.take(leaves, mode="clip")  # an offset before or behind the page is empty
+        starts, stops = edges[reach].copy(), edges[reach + 1].copy()
+        np.maximum(edges, starts - most, out=edges)
+        np.minimum(edges, np.minimum(stops, starts + most) + most, out=edges)
+        ends = np.zeros(len(links) + 1, np.int64)
+        np.add.accumulate(edges[-1] - edges[0], out=ends[1:])
+        return cls(terms, starts, stops, edges[0], (edges[1:] - edges[:-1]).T, ends)
 
     @property
-    def rows(self) -> Ids:
+    def at(self) -> Places:
+        """(e,) where each word is among those of the page."""
+        at = (self.begin - self.ends[:-1]).repeat(self.lengths)
+        at += np.arange(len(at))
+        return at
+
+    @property
+    def lengths(self) -> Places:
+        return self.ends[1:] - self.ends[:-1]
+
+    @property
+    def rows(self) -> Places:
         """(e,) the link each word belongs to."""
-        return self.each(self.pair_rows)
+        return np.repeat(np.arange(len(self.begin)), self.lengths)
 
     @property
-    def leaves(self) -> Ids:
+    def leaves(self) -> Places:
         """(e,) the leaf each word stands in."""
-        return self.each(self.pair_leaves)
+        return np.repeat(np.arange(len(self.terms)), self.terms.lengths).take(self.at)
 
     @property
     def offsets(self) -> Ids:
-        """(e,) of that leaf."""
-        return self.each(self.pair_offsets)
+        """(e,) of that leaf from the link."""
+        return self.each(_offsets(self.reach, self.reach).astype(np.int32))
 
-    def each(self, of_pairs: NDArray[Number]) -> NDArray[Number]:
-        """For each word what its pair has."""
-        return np.repeat(of_pairs, self.pair_words)
+    @property
+    def reach(self) -> int:
+        """The largest offset."""
+        return int(self.counts.shape[1]) // 2
+
+    def each(self, of_offsets: NDArray[Number]) -> NDArray[Number]:
+        """For each word what its offset has."""
+        spread = np.empty(self.counts.shape, of_offsets.dtype)
+        spread[:] = of_offsets
+        return spread.ravel().repeat(self.counts.ravel())
 
     @property
     def distances(self) -> Places:
         """In words from the anchor, 0 within."""
-        rows = self.rows
-        before, behind = self.at - self.starts[rows], self.at - self.stops[rows] + 1
+        at, rows = self.at, self.rows
+        before, behind = at - self.starts[rows], at - self.stops[rows] + 1
         distances: Places = np.minimum(before, 0) + np.maximum(behind, 0)
         return distances
 
@@ -204,6 +221,18 @@ def beside(parts: Sequence[Ragged]) -> Ragged:
     rows = np.arange(count * len(parts)).reshape(len(parts), count).T.ravel()
     mixed = Ragged.concat(parts).take(rows)
     return Ragged(mixed.values, mixed.offsets[:: len(parts)])
+
+
+@lru_cache(maxsize=8)  # almost always the same: only pages of a few leaves are smaller than d_max
+def _offsets(before: int, behind: int) -> Places:
+    """-before, …, behind."""
+    return np.arange(-before, behind + 1)
+
+
+@lru_cache(maxsize=8)
+def _salts(reach: int) -> NDArray[np.uint64]:
+    """What each offset adds to the mixes of its words."""
+    return salt_part(_offsets(reach, reach))
 
 
 def _slices(begin: Places, lengths: Places) -> Places:

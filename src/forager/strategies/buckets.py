@@ -30,6 +30,7 @@ Smoothing: TypeAlias = Literal["laplace", "proportional"]
 
 LOWEST, HIGHEST, MIDDLE = 0.1, 0.9, 0.5  # a median beyond the first two is no useful split
 FEWEST = 5  # instances a bucket, below which nothing is predicted
+AT_ONCE = 256  # instances, counted while they are in the cache
 _NO_SPLIT = -1.0
 
 
@@ -38,6 +39,7 @@ class Buckets:
         """`length`: when something is predicted, it counts as if it had so many features; 0: as many as it has."""
         self.smoothing, self.length = smoothing, length
         self.counts = np.zeros((2, size), np.uint32)  # n(low), n(high)
+        self.totals = np.zeros(2)  # N(low), N(high): what the counts sum up to
         self.instances = np.zeros(2, np.int64)
         self.split: float | None = None
 
@@ -46,19 +48,23 @@ class Buckets:
             return
         if self.split is None:
             self.split = split_of(relevance)
-        high, size = relevance > self.split, self.counts.shape[1]
-        bucket = np.repeat(high * np.uint32(size), clues.lengths)  # where its counts begin
-        np.add.at(self.counts.reshape(-1), bucket + slots(clues.values, size), np.uint32(1))
+        high, lengths, size = relevance > self.split, clues.lengths, self.counts.shape[1]
+        table, buckets = self.counts.reshape(-1), high * np.uint32(size)  # where in it the counts of each row begin
+        for first in range(0, len(clues), AT_ONCE):
+            rows = slice(first, first + AT_ONCE)
+            at = slots(clues.span(first, min(rows.stop, len(clues)) - 1), size)
+            at += buckets[rows].repeat(lengths[rows])
+            np.add.at(table, at, np.uint32(1))
         self.instances += np.bincount(high, minlength=2)
+        self.totals += np.bincount(high, lengths, minlength=2)
 
     def linear(self) -> Linear | None:
         """The log-odds of high; None while there is too little to tell the two apart."""
         if self.instances.min() < FEWEST:
             return None
-        seen = np.flatnonzero(self.counts.any(axis=0))
-        totals = self.counts.sum(axis=1, dtype=np.float64)
+        seen, totals = np.flatnonzero(np.logical_or(*self.counts)), self.totals
         given = np.ones(2) if self.smoothing == "laplace" else totals / totals.sum()
-        low, high = np.log(self.counts[:, seen] + given[:, None].astype(np.float32))
+        low, high = np.log(self.counts.take(seen, axis=1) + given[:, None].astype(np.float32))
         sizes = np.log(given * len(seen) + totals)
         weights = np.zeros(self.counts.shape[1], np.float32)
         weights[seen] = high - low - np.float32(sizes[1] - sizes[0])
@@ -72,6 +78,7 @@ class Buckets:
     def from_parts(self, parts: Parts) -> Self:
         new = type(self)(self.counts.shape[1], smoothing=self.smoothing, length=self.length)
         new.counts[:], new.instances[:] = parts["counts"], parts["instances"]
+        new.totals = new.counts.sum(axis=1, dtype=np.float64)
         split = number(parts, "split")
         new.split = None if split == _NO_SPLIT else split
         return new

@@ -29,8 +29,12 @@ class Linear:
 
     def __call__(self, rows: Ragged) -> Floats:
         """z of each row."""
-        sums = row_sums(self.weights.take(slots(rows.values, len(self.weights))), rows)
-        return (np.float32(self.bias) + sums * self.scale(rows)).astype(np.float32)
+        at = slots(rows.values, len(self.weights))
+        sums = row_sums(self.weights.take(at, mode="clip"), rows)  # no slot is out of range: this spares the check
+        if self.power or self.gain != 1:
+            sums *= self.scale(rows)
+        sums += np.float32(self.bias)
+        return sums
 
     def scale(self, rows: Ragged) -> Floats:
         """What a feature of each row counts for."""
@@ -46,10 +50,13 @@ def slots(features: Terms, size: int) -> Slots:
 
 def row_sums(values: Floats, rows: Ragged) -> Floats:
     """The sum of each row of values laid out as `rows`; 0 where it is empty."""
+    starts = rows.offsets[:-1]
+    filled = rows.offsets[1:] > starts  # reduceat would give an empty row its successor's first value
+    if filled.all():
+        return np.add.reduceat(values, starts)
     sums = np.zeros(len(rows), np.float32)
-    filled = np.flatnonzero(rows.lengths)  # reduceat would give an empty row its successor's first value
-    if len(filled):
-        sums[filled] = np.add.reduceat(values, rows.offsets[filled])
+    if filled.any():
+        sums[filled] = np.add.reduceat(values, starts[filled])
     return sums
 
 
