@@ -14,17 +14,15 @@ from numpy.typing import NDArray
 from forager.types import Ragged, Terms
 
 TAIL = 1 << 16  # values written together
-FEW = 256  # rows that are read one by one; more are gathered at once
-LEAST = 1 << 20  # bytes of the file at first; it doubles, and what is not written yet takes no room
-HELD = 1 << 24  # bytes read after which the process lets go of what it has read
+FEW = 256  # rows that are read one by one; more are gathered through a map of the file
 _SIZE = 4  # bytes of a value
 
 
 class Spool:
     """Rows of terms that are only added to. The file has no name: it ends with the process.
 
-    Written with calls, read through a map: a call for each row would take three times as long. Still it is the system's
-    cache that holds what is used, not the process: what was read is let go every now and then.
+    Written and read with calls, not through a map, so that it is the system's cache that holds what is used, not the
+    process; the map that serves a sweep is given back after each batch.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,9 +32,6 @@ class Spool:
         self._written = 0  # values
         self._tail = np.empty(TAIL, np.uint32)  # what follows them
         self._waiting = 0  # values in the tail
-        self._room = 0  # bytes of the file
-        self._map: mmap.mmap | None = None  # of all of them
-        self._held = 0  # bytes read
 
     def __len__(self) -> int:
         return self._written + self._waiting
@@ -57,47 +52,36 @@ class Spool:
         offsets = np.zeros(len(lengths) + 1, np.int64)
         lengths.cumsum(out=offsets[1:])
         if len(starts) <= FEW:
-            read = self._read(starts, lengths)
-        else:
-            self._flush()
-            read = self._gather(np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths))
-        self._let_go(read.nbytes)
-        return Ragged(read, offsets)
+            return Ragged(self._read(starts, lengths), offsets)
+        self._flush()
+        return Ragged(self._gather(np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)), offsets)
 
     def _read(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Terms:
-        written, tail = self._written * _SIZE, self._tail.view(np.uint8).data
-        file = memoryview(self._map or b"")
-        ends = ((starts + lengths) * _SIZE).tolist()
+        file, written, tail = self._file, self._written, self._tail.data
         read = [
-            file[at:end] if at < written else tail[at - written : end - written]
-            for at, end in zip((starts * _SIZE).tolist(), ends, strict=True)
+            os.pread(file, size * _SIZE, at * _SIZE) if at < written else tail[at - written : at - written + size]
+            for at, size in zip(starts.tolist(), lengths.tolist(), strict=True)
+            if size
         ]
         return np.frombuffer(b"".join(read), np.uint32)
 
     def _gather(self, places: NDArray[np.int64]) -> Terms:
-        return np.frombuffer(self._map or b"", np.uint32).take(places)
-
-    def _let_go(self, read: int) -> None:
-        self._held += read
-        if self._held > HELD and self._map is not None:
-            self._held = 0
-            if hasattr(self._map, "madvise"):  # not on every system
-                self._map.madvise(mmap.MADV_DONTNEED)
+        if not len(places):
+            return np.empty(0, np.uint32)
+        with mmap.mmap(self._file, self._written * _SIZE, access=mmap.ACCESS_READ) as mapped:
+            whole = np.frombuffer(mapped, np.uint32)
+            found = whole[places]
+            del whole  # or the map could not be closed
+        return found
 
     def _flush(self) -> None:
         self._write(self._tail[: self._waiting])
         self._waiting = 0
 
     def _write(self, values: Terms) -> None:
-        if not len(values):
-            return
-        end = (self._written + len(values)) * _SIZE
-        if end > self._room:
-            self._room = max(end, 2 * self._room, LEAST)
-            os.ftruncate(self._file, self._room)
-            self._map = mmap.mmap(self._file, self._room, access=mmap.ACCESS_READ)
-        _write_all(self._file, values.data.cast("B"), self._written * _SIZE)
-        self._written += len(values)
+        if len(values):
+            _write_all(self._file, values.data.cast("B"), self._written * _SIZE)
+            self._written += len(values)
 
 
 def _write_all(file: int, left: memoryview, at: int) -> None:
