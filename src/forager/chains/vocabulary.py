@@ -22,7 +22,7 @@ class _Index(NamedTuple):
     """Where among the terms those that begin with the same bits start."""
 
     shift: np.uint32  # what is left of a term are those bits
-    starts: Ids
+    starts: NDArray[Any]  # of the smallest kind that will do
     deepest: int  # most terms that begin alike
 
 
@@ -76,12 +76,12 @@ class Vocabulary:
         table[self.terms >> _REST] = True
         return table
 
-    def find(self, seen: Terms) -> tuple[Ids, Mask]:
+    def find(self, seen: Terms) -> tuple[NDArray[np.intp], Mask]:
         """Where each feature is, and whether it is there at all: several times as fast as a binary search."""
         if not len(self.terms):
-            return np.zeros(len(seen), np.int32), np.zeros(len(seen), bool)
+            return np.zeros(len(seen), np.intp), np.zeros(len(seen), bool)
         shift, starts, deepest = self._index
-        at = starts.take(seen >> shift)
+        at = starts.take(seen >> shift).astype(np.intp)
         for _ in range(deepest - 1):
             at += self.terms.take(at, mode="clip") < seen
         return at, self.terms.take(at, mode="clip") == seen
@@ -91,7 +91,8 @@ class Vocabulary:
         bits = min(len(self.terms).bit_length() + _SPARE, _BITS)
         shift = np.uint32(32 - bits)
         alike = np.bincount(self.terms >> shift, minlength=1 << bits)
-        return _Index(shift, (np.cumsum(alike) - alike).astype(np.int32), int(alike.max()))
+        small = np.uint16 if len(self.terms) <= 0xFFFF else np.int32  # half as much that must be in the cache
+        return _Index(shift, (np.cumsum(alike) - alike).astype(small), int(alike.max()))
 
 
 def sums(columns: Ragged, weights: Floats) -> Reals:
