@@ -177,7 +177,7 @@ class Page:
 
     def text(self, first: int, last: int) -> str:
         """The text of leaves first..last, both included."""
-        return " ".join(leaf for leaf in self.leaves[first : last + 1] if leaf)
+        return " ".join([leaf for leaf in self.leaves[first : last + 1] if leaf])
 
 
 # ---- answers of the web ---------------------------------------------------------------------------------------------

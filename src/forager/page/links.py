@@ -49,5 +49,8 @@ class ParsedLinks(Links):
 
 def _anchor(leaves: Sequence[str], first: int, last: int) -> str:
     if first == last:
-        return " ".join(leaves[first][:LONGEST].split())
+        leaf = leaves[first]
+        if len(leaf) <= LONGEST and leaf.isprintable() and "  " not in leaf:  # as of most
+            return leaf.strip()
+        return " ".join(leaf[:LONGEST].split())
     return " ".join(" ".join(leaves[first : min(last, first + _LEAVES) + 1])[:LONGEST].split())

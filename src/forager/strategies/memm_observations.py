@@ -314,7 +314,7 @@ def _plain(addresses: str) -> str:
 
 def _size(page: Page) -> str:
     """How many links and words a page has, by powers of two."""
-    links, held = int(np.log2(len(page.links) + 1)), int(np.log2(len(page.terms.values) + 1))
+    links, held = ((count + 1).bit_length() - 1 for count in (len(page.links), len(page.terms.values)))
     return f"links{links} words{held}"
 
 
