@@ -10,15 +10,13 @@ round. The last line is one JSON object.
 from __future__ import annotations
 
 import argparse
-import gc
 import json
-import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
-from math import inf
 from typing import NamedTuple
 
-from bench.pages import WIKISPEEDIA, milliseconds, reference, sample
+from bench.pages import WIKISPEEDIA, after, milliseconds, reference, sample
 from bench.stages import visits
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig, StopConfig
@@ -28,7 +26,7 @@ from forager.lab.protocol import Trial, taught_for, topic_trial
 from forager.lab.spec import Spec
 from forager.page import parse
 from forager.strategies import STRATEGIES
-from forager.types import Critic, Fetch, Page, Rescores, Strategy, Visit
+from forager.types import Critic, Fetch, Page, Rescores, Visit
 
 WEB, TOPIC = "procedural", "Arts"
 CRAWLED = 100  # pages a strategy learns from
@@ -68,19 +66,6 @@ def sweep_ms(crawl: Crawl) -> float | None:
     return milliseconds(lambda batches: list(strategy.rescore(batches, graph)), [waiting], ROUNDS) / links * 1e3
 
 
-def scoring_ms(strategy: Strategy, fetches: list[Fetch], critic: Critic) -> float:
-    """Of a page, in the mean."""
-    best = [inf] * len(fetches)
-    for _ in range(ROUNDS):
-        gc.collect()
-        for at, fetch in enumerate(fetches):
-            visit = _judged(fetch, critic)
-            start = time.process_time()
-            strategy.score(visit)
-            best[at] = min(best[at], time.process_time() - start)
-    return sum(best) / len(best) * 1e3
-
-
 def _judged(fetch: Fetch, critic: Critic) -> Visit:
     page = parse(fetch)
     assert isinstance(page, Page)
@@ -95,7 +80,8 @@ def measure(chosen: Sequence[str]) -> dict[str, Cost]:
         trial = topic_trial(lab, TOPIC, Spec.parse(critic), run=0, seed=0, pages=CRAWLED, halved=True)
         for name in names:
             crawl = crawled(lab, trial, name)
-            real_ms, made_ms = (scoring_ms(crawl.strategy, fetches, trial.critic) for fetches in (fetched, made))
+            judged, score = partial(_judged, critic=trial.critic), crawl.strategy.score
+            real_ms, made_ms = (after(judged, score, fetches, ROUNDS) for fetches in (fetched, made))
             costs[name] = Cost(real_ms, made_ms, sweep_ms(crawl))
     return {name: costs[name] for name in chosen}
 

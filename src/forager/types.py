@@ -62,9 +62,14 @@ class Ragged:
     def take(self, rows: NDArray[np.integer[Any]]) -> Ragged:
         """The given rows, in the given order."""
         starts = self.offsets[rows]
-        lengths = self.offsets[rows + 1] - starts
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        return Ragged(self.values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)], offsets)
+        return Ragged.cut(self.values, starts, self.offsets[rows + 1] - starts)
+
+    @staticmethod
+    def cut(values: Terms, starts: NDArray[np.integer[Any]], lengths: NDArray[np.integer[Any]]) -> Ragged:
+        """Stretches of a flat array, a row each."""
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.add.accumulate(lengths, out=offsets[1:])
+        return Ragged(values.take(stretches(starts, lengths)), offsets)
 
     @staticmethod
     def concat(parts: Sequence[Ragged]) -> Ragged:
@@ -73,6 +78,14 @@ class Ragged:
         ends = np.cumsum([0, *(part.offsets[-1] for part in parts)])
         shifted = [part.offsets[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
         return Ragged(np.concatenate([p.values for p in parts]), np.concatenate([np.zeros(1, np.int64), *shifted]))
+
+
+def stretches(starts: NDArray[np.integer[Any]], lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """start, start + 1, … as many as its length says, for each start, one after the other."""
+    ends = np.add.accumulate(lengths, dtype=np.int64)
+    places: NDArray[np.int64] = (starts - ends + lengths).repeat(lengths)
+    places += np.arange(len(places))
+    return places
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forager.critics.counts import Counts, Tally, Vocabulary
+from forager.critics.counts import Counts, Tally
 
 terms = st.lists(
     st.one_of(st.integers(0, 5), st.integers(2**32 - 3, 2**32 - 1), st.integers(0, 2**32 - 1)), max_size=12
@@ -68,13 +68,3 @@ def test_a_count_stops_where_its_bits_end() -> None:
     tally.absorb(counts)
     tally.absorb(counts)
     assert pairs(tally.counts(ALL)) == {(7, "a"): 2**31 - 1}
-
-
-@given(st.lists(st.integers(0, 2**32 - 1), unique=True), st.lists(st.integers(0, 2**32 - 1)))
-@settings(max_examples=100, deadline=None)
-def test_vocabulary_finds_what_is_there(known: list[int], asked: list[int]) -> None:
-    ordered = np.array(sorted(known), np.uint32)
-    asked += [*known[:5], 2**32 - 1]
-    rows, found = Vocabulary(ordered).find(np.array(asked, np.uint32))
-    assert found.tolist() == [term in set(known) for term in asked]
-    assert ordered[rows[found]].tolist() == [term for term in asked if term in set(known)]

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.chains.rows import Reals, Sparse
+from forager.term_index import TermIndex
 from forager.types import Floats, Ids, Mask, Ragged, Terms
 
-_BITS, _SPARE = 20, 3  # of a term at most, and more than their number needs, tell where to look for it
 _FEW = 15  # bits that rule most features out: the table stays in the cache
 _REST = np.uint32(32 - _FEW)
-
-
-class _Index(NamedTuple):
-    """Where among the terms those that begin with the same bits start."""
-
-    shift: np.uint32  # what is left of a term are those bits
-    starts: NDArray[Any]  # of the smallest kind that will do
-    deepest: int  # most terms that begin alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,22 +69,12 @@ class Vocabulary:
         return table
 
     def find(self, seen: Terms) -> tuple[NDArray[np.intp], Mask]:
-        """Where each feature is, and whether it is there at all: several times as fast as a binary search."""
-        if not len(self.terms):
-            return np.zeros(len(seen), np.intp), np.zeros(len(seen), bool)
-        shift, starts, deepest = self._index
-        at = starts.take(seen >> shift).astype(np.intp)
-        for _ in range(deepest - 1):
-            at += self.terms.take(at, mode="clip") < seen
-        return at, self.terms.take(at, mode="clip") == seen
+        """Where each feature is, and whether it is there at all."""
+        return self._index.find(seen)
 
     @cached_property
-    def _index(self) -> _Index:
-        bits = min(len(self.terms).bit_length() + _SPARE, _BITS)
-        shift = np.uint32(32 - bits)
-        alike = np.bincount(self.terms >> shift, minlength=1 << bits)
-        small = np.uint16 if len(self.terms) <= 0xFFFF else np.int32  # half as much that must be in the cache
-        return _Index(shift, (np.cumsum(alike) - alike).astype(small), int(alike.max()))
+    def _index(self) -> TermIndex:
+        return TermIndex(self.terms)
 
 
 def sums(columns: Ragged, weights: Floats) -> Reals:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.types import Ids, Mask, Terms
+from forager.types import Ids, Terms, stretches
 
 Keys: TypeAlias = NDArray[np.uint64]  # term | class | count
 
@@ -27,45 +27,6 @@ LOW = np.uint64(0xFFFFFFFF)
 def _shift(classes: int) -> int:
     """Where the class begins in an entry: the bits that are left for the count."""
     return 32 - max(1, (classes - 1).bit_length())
-
-
-_SPARE = 2  # bits of a term more than their number needs: few terms share the place they are looked for
-_STEPS = 6  # from where a term may stand
-
-
-class Vocabulary:
-    """Finds terms among many: three times as fast as a binary search, which misses the cache at every step.
-
-    Terms are hashes, so the upper bits of a term tell where it stands to within a place or two.
-    """
-
-    def __init__(self, terms: Terms) -> None:
-        bits = min(24, len(terms).bit_length() + _SPARE)
-        self._drop = np.uint32(32 - bits)
-        self._size = len(terms)
-        self._first = np.searchsorted(terms, np.arange(1 << bits, dtype=np.uint32) << self._drop).astype(np.int32)
-        self._terms = np.append(terms, np.uint32(0xFFFFFFFF))  # where every search ends
-
-    @property
-    def nbytes(self) -> int:
-        return self._first.nbytes + self._terms.nbytes
-
-    def find(self, terms: Terms) -> tuple[NDArray[np.int32], Mask]:
-        """The row of each term, and whether it has one."""
-        rows = self._first.take(terms >> self._drop)
-        rows += self._terms.take(rows) < terms  # so many are a step away that it is taken for all at once
-        found = self._terms.take(rows)
-        short, steps = (found < terms).nonzero()[0], 1
-        while len(short) and steps < _STEPS:
-            after = rows.take(short) + 1
-            here = self._terms.take(after)
-            rows.put(short, after)
-            found.put(short, here)
-            short, steps = short[here < terms.take(short)], steps + 1
-        if len(short):  # hardly ever
-            rows[short] = np.searchsorted(self._terms, terms[short])
-            found[short] = self._terms.take(rows.take(short))
-        return rows, (found == terms) & (rows < self._size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,10 +44,7 @@ class Counts:
         """The classes and counts of these rows one after the other, and how many there are of each row."""
         first = self.offsets[rows]
         lengths = self.offsets[rows + 1] - first
-        ends = np.cumsum(lengths)
-        at = np.arange(ends[-1] if len(ends) else 0)
-        at += np.repeat(first - ends + lengths, lengths)
-        entries, shift = self.entries[at], _shift(len(self.classes))
+        entries, shift = self.entries[stretches(first, lengths)], _shift(len(self.classes))
         counts = entries & np.uint32((1 << shift) - 1)
         return (entries >> np.uint32(shift)).view(np.int32), counts.view(np.int32), lengths
 

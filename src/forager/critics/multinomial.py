@@ -19,9 +19,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.critics.counts import Counts, Vocabulary
-from forager.types import Bag, Floats, Ids, Mask
+from forager.critics.counts import Counts
+from forager.term_index import TermIndex
+from forager.types import Bag, Floats, Mask
 
+Places: TypeAlias = NDArray[np.intp]
 Scores: TypeAlias = NDArray[np.float64]  # (c,) log Pr(c, u)
 
 DENSE = 1 << 23  # 32 MB
@@ -34,25 +36,25 @@ class Multinomial:
         with np.errstate(divide="ignore"):  # a class without pages has Pr(c) = 0
             self._prior = np.log(counts.pages / max(1, counts.pages.sum()))
         self._norm = np.log(np.maximum(1, len(counts.terms) + counts.tokens))
-        self._vocabulary = Vocabulary(counts.terms)
+        self._index = TermIndex(counts.terms)
         self._dense, self._place = _dense(counts, DENSE // max(1, len(counts.classes)))
 
     @property
     def size(self) -> int:
         """Bytes in memory."""
         counts = self.counts
-        columns = (counts.terms, counts.offsets, counts.entries, self._vocabulary, self._dense, self._place)
+        columns = (counts.terms, counts.offsets, counts.entries, self._index, self._dense, self._place)
         return sum(column.nbytes for column in columns)
 
     def scores(self, bag: Bag) -> tuple[Scores, int]:
         """score(c) for each class, and n(u,*)."""
-        rows, known = self._vocabulary.find(bag.terms)
+        rows, known = self._index.find(bag.terms)
         at = known.nonzero()[0]
         rows, tf = rows.take(at), bag.counts.take(at).astype(np.float32)
         length = int(tf.sum())
         return self._prior + self._summed(rows, tf) - length * self._norm, length
 
-    def _summed(self, rows: Ids, tf: Floats) -> NDArray[Any]:
+    def _summed(self, rows: Places, tf: Floats) -> NDArray[Any]:
         """(c,) sum over the terms in these rows of n(u,t) log(1 + n(c,t))."""
         if len(self._dense) == len(self._place):  # all terms are in the block, in order
             return tf @ self._dense.take(rows, axis=0)
@@ -61,7 +63,7 @@ class Multinomial:
         summed: NDArray[Any] = tf.take(dense) @ self._dense.take(place.take(dense), axis=0)
         return summed + self._sparse(rows, tf, np.flatnonzero(place < 0)) if len(dense) < len(rows) else summed
 
-    def _sparse(self, rows: Ids, tf: Floats, at: NDArray[np.intp]) -> NDArray[Any]:
+    def _sparse(self, rows: Places, tf: Floats, at: Places) -> NDArray[Any]:
         """What the terms that are not among the most frequent add."""
         classes, counts, lengths = self.counts.gather(rows.take(at))
         weights = np.log(counts.astype(np.float32) + ONE) * np.repeat(tf.take(at), lengths)
@@ -69,7 +71,7 @@ class Multinomial:
 
     def scores_without(self, bag: Bag, own: int) -> tuple[Scores, int]:
         """`scores` of a training page of class `own` by the model that never saw it: its counts are taken off."""
-        rows, known = self._vocabulary.find(bag.terms)  # not all known where rare terms were left out
+        rows, known = self._index.find(bag.terms)  # not all known where rare terms were left out
         tf = bag.counts[known]
         classes, counts, lengths = self.counts.gather(rows[known])
         of = np.repeat(np.arange(len(tf)), lengths)

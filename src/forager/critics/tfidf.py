@@ -21,9 +21,9 @@ from scipy.sparse import csr_matrix
 
 from forager.critics.calibration import SHORT, Quality, Reals, calibrate, quality
 from forager.critics.corpus import Corpus
-from forager.critics.counts import Vocabulary
 from forager.errors import ForagerError
 from forager.similarity import Idf
+from forager.term_index import TermIndex
 from forager.types import Bag, Floats, Mask, Parts, Terms
 
 Places: TypeAlias = NDArray[np.intp]
@@ -37,7 +37,7 @@ class Columns:
 
     def __init__(self, terms: Terms, idf: Floats, unseen: float = 0.0) -> None:
         self.terms, self.idf, self._unseen = terms, idf, unseen
-        self._vocabulary = Vocabulary(terms)
+        self._index = TermIndex(terms)
 
     @classmethod
     def all(cls, idf: Idf) -> Self:
@@ -66,10 +66,10 @@ class Columns:
 
     def row(self, bag: Bag) -> tuple[NDArray[np.int32], Floats]:
         """The columns of the terms of a page, and x in them."""
-        at, known = self._vocabulary.find(bag.terms)
+        at, known = self._index.find(bag.terms)
         tf = 1 + np.log(bag.counts, dtype=np.float32)
         at, x, other = at[known], tf[known] * self.idf[at[known]], self._unseen * tf[~known]
-        return at, x / max(float(np.sqrt(x @ x + other @ other)), 1e-9)
+        return at.astype(np.int32), x / max(float(np.sqrt(x @ x + other @ other)), 1e-9)
 
     def times(self, bag: Bag, weights: Any) -> Floats:
         """A page times a sparse matrix with a row for each column of ours."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.types import Ragged, Terms
+from forager.types import Ragged, Terms, stretches
 
 TAIL = 1 << 16  # values written together
 FEW = 256  # rows that are read one by one; more are gathered through a map of the file
@@ -54,7 +54,7 @@ class Spool:
         if len(starts) <= FEW:
             return Ragged(self._read(starts, lengths), offsets)
         self._flush()
-        return Ragged(self._gather(np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)), offsets)
+        return Ragged(self._gather(stretches(starts, lengths)), offsets)
 
     def _read(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Terms:
         file, written, tail = self._file, self._written, self._tail.data

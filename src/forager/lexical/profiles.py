@@ -63,8 +63,7 @@ def last_words(words: Ragged, most: int) -> Ragged:
 
 def spans(words: Ragged, starts: Places, lengths: Places) -> Ragged:
     """Rows of so many words each, from these places on."""
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    return Ragged(words.values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)], offsets)
+    return Ragged.cut(words.values, starts, lengths)
 
 
 def rows_of(words: Ragged) -> Places:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from forager.errors import ForagerError
 from forager.paths.lines import numbered, wrong
-from forager.types import Ids, Mask, Url
+from forager.types import Ids, Mask, Url, stretches
 from forager.urls import RULES, UrlRules
 
 _HEAD = ["source", "target"]
@@ -53,8 +53,7 @@ class LinkGraph:
         starts = self.offsets[pages]
         degree = self.offsets[pages + 1] - starts
         rows = np.repeat(np.arange(len(pages), dtype=np.int32), degree)
-        before = np.cumsum(degree) - degree
-        return rows, self.targets[np.arange(len(rows)) + (starts - before)[rows]]
+        return rows, self.targets[stretches(starts, degree)]
 
     def without(self, left_out: Mask) -> LinkGraph:
         """The same pages, without all links on or to those left out."""

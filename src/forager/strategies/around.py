@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from xxhash import xxh32_intdigest
 
 from forager.text import mix, mixed, salt_part, term_part, words
-from forager.types import Ids, Links, Page, Ragged, Terms, Visit
+from forager.types import Ids, Links, Page, Ragged, Terms, Visit, stretches
 
 Kind: TypeAlias = Literal["offset", "words", "distance", "path"]
 Places: TypeAlias = NDArray[np.int64]
@@ -105,7 +105,7 @@ class Around:
         begin = np.searchsorted(last[judged], first - self.d_max)  # links ascend by both their ends
         end = np.searchsorted(first[judged], last + self.d_max, side="right")
         counts = np.maximum(end - begin, 0)
-        others = judged[_slices(begin, counts)]
+        others = judged[stretches(begin, counts)]
         mine = np.repeat(np.arange(len(first)), counts)
         offsets = np.minimum(last[others] - first[mine], 0) + np.maximum(first[others] - last[mine], 0)
         kept = others != mine
@@ -144,9 +144,7 @@ class Window:
     @property
     def at(self) -> Places:
         """(e,) where each word is among those of the page."""
-        at = (self.begin - self.ends[:-1]).repeat(self.lengths)
-        at += np.arange(len(at))
-        return at
+        return stretches(self.begin, self.lengths)
 
     @property
     def lengths(self) -> Places:
@@ -233,12 +231,6 @@ def _offsets(before: int, behind: int) -> Places:
 def _salts(reach: int) -> NDArray[np.uint64]:
     """What each offset adds to the mixes of its words."""
     return salt_part(_offsets(reach, reach))
-
-
-def _slices(begin: Places, lengths: Places) -> Places:
-    """begin[i], begin[i] + 1, … as many as lengths[i] says, for each i."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
 
 
 def _repeated(features: Sequence[int], count: int) -> Ragged:

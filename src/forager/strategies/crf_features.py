@@ -28,7 +28,7 @@ from forager.chains.vocabulary import Vocabulary, sums
 from forager.strategies.crf_texts import DIGIT, Addresses, Places, Texts, path_of, tails, tokens
 from forager.strategies.repeated import nesting
 from forager.text import distinct, mixed, salt_part, term_part, words
-from forager.types import Floats, Links, Page, Ragged, Terms
+from forager.types import Floats, Links, Page, Ragged, Terms, stretches
 
 VERSION = 1  # of the features
 HEADINGS = ("teaching", "courses", "research interests", "publications", "contact")
@@ -146,7 +146,5 @@ def _around(page: Page, links: Links) -> tuple[Places, Places, Places]:
     stop = np.minimum(page.terms.offsets.take(links.last_leaf + 1), start + _WIDEST)
     first, last = np.maximum(start - _WINDOW, 0), np.minimum(stop + _WINDOW, len(page.terms.values))
     lengths = last - first
-    ends = np.cumsum(lengths)
-    rows = np.repeat(np.arange(len(links)), lengths)
-    at = np.arange(len(rows)) + (first - ends + lengths).take(rows)
+    rows, at = np.repeat(np.arange(len(links)), lengths), stretches(first, lengths)
     return at, np.where((at >= start.take(rows)) & (at < stop.take(rows)), ANCHOR, NEAR), rows

@@ -26,7 +26,7 @@ from forager.errors import ForagerError
 from forager.paths import Gap, Ground, Outcome, ShownPath
 from forager.strategies.crf_features import Features, Seen
 from forager.text import distinct
-from forager.types import Ids, Mask, Page
+from forager.types import Ids, Mask, Page, stretches
 from forager.urls import host, site
 
 Link: TypeAlias = tuple[int, int]  # the numbers of a page and of one it links to
@@ -79,7 +79,7 @@ class Lessons:
         """Some of the paths."""
         lengths = np.diff(self.offsets)[paths]
         bounds = np.concatenate(([0], np.cumsum(lengths)))
-        at = np.arange(bounds[-1]) + np.repeat(self.offsets[paths] - bounds[:-1], lengths)
+        at = stretches(self.offsets[paths], lengths)
         labels = tuple(self.labels[position] for position in at.tolist())
         chain = (self.at[at], self.kinds[at], bounds, labels, self.shown[paths])
         return Lessons(self.seen, self.of_pages, self.pages, self.sites, *chain)

@@ -51,7 +51,7 @@ from forager.text import (
     url_text,
     words,
 )
-from forager.types import Links, Page, Parts, Ragged, Terms, Url
+from forager.types import Links, Page, Parts, Ragged, Terms, Url, stretches
 from forager.urls import host
 
 Places: TypeAlias = NDArray[np.integer[Any]]
@@ -356,9 +356,7 @@ def _keys(values: Terms, kind: int, rows: Places | int) -> NDArray[np.int64]:
 def _spans(starts: Places, ends: Places) -> tuple[Places, Places]:
     """Every place from each start to before its end, and which span it is of."""
     lengths = ends - starts
-    bounds = np.cumsum(lengths)
-    span = np.repeat(np.arange(len(starts)), lengths)
-    return np.arange(len(span)) + (starts - bounds + lengths).take(span), span
+    return stretches(starts, lengths), np.repeat(np.arange(len(starts)), lengths)
 
 
 def _largest(targets: Targets, bag: Terms) -> float:

@@ -21,7 +21,6 @@ from copy import copy
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forager.errors import ForagerError
 from forager.paths import Bins, Ground, ShownPath, bins, page_values
@@ -98,7 +97,7 @@ class QValue:
         begin, end = page.terms.offsets[links.first_leaf], page.terms.offsets[links.last_leaf + 1]
         before, behind = np.maximum(begin - self.near, 0), np.minimum(end + self.near, len(page.terms.values))
         spans = ((ANCHOR, begin, end), (NEAR, before, begin), (NEAR, end, behind))
-        said = [(place, _slices(page.terms.values, start, stop)) for place, start, stop in spans]
+        said = [(place, Ragged.cut(page.terms.values, start, stop - start)) for place, start, stop in spans]
         return [*said, (ADDRESS, url_terms([_path(url) for url in links.targets]))]
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
@@ -134,13 +133,6 @@ class QValue:
     def merge(self, parts: Sequence[Parts]) -> Parts:
         """All have been taught the same."""
         return parts[0]
-
-
-def _slices(values: Terms, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Ragged:
-    """values[starts[i]:stops[i]], a row each."""
-    lengths = stops - starts
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    return Ragged(values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)], offsets)
 
 
 def _head(page: Page) -> Terms:

@@ -73,5 +73,4 @@ def around(page: Page, links: Links, words: int) -> Ragged:
     offsets = page.terms.offsets
     starts = np.maximum(offsets[links.first_leaf] - words, 0)
     ends = np.minimum(offsets[links.last_leaf + 1] + words, len(page.terms.values))
-    bounds = np.concatenate(([0], np.cumsum(ends - starts)))
-    return Ragged(page.terms.values[np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], ends - starts)], bounds)
+    return Ragged.cut(page.terms.values, starts, ends - starts)
