@@ -10,7 +10,7 @@ import forager
 ROOT = Path(forager.__file__).parent
 FLOORS = (
     {"types", "errors", "clock"},
-    {"text", "urls", "topic", "models", "registry", "chains", "opening"},
+    {"text", "urls", "topic", "models", "registry", "chains", "opening", "term_index"},
     {"page", "scope", "config", "similarity", "embeddings", "paths", "lexical", "courses"},
     {"critics", "strategies", "frontier", "fetch", "store", "directory"},
     {"sweep", "making", "tally", "lessons", "feedback"},
@@ -24,7 +24,7 @@ FLOORS = (
     {"__main__"},
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-NEIGHBOURS = {("config", "scope")}
+NEIGHBOURS = {("config", "scope"), ("chains", "term_index")}
 BLIND = {"asyncio", "socket", "ssl", "http", "urllib", "sqlite3", "time", "datetime", "random", "os", "pathlib", "io"}
 
 
