@@ -2,9 +2,9 @@
 
 Each strategy first crawls 100 pages of a procedural web, made as the laboratory makes it (and taught, if it is one that
 is taught beforehand), so that learners have learnt and links wait. Then it scores 150 real pages (made-up ones where
-there is no recorded web) and the pages of 80 links of the reference web, each just after it was parsed and judged, as
-in a crawl; a strategy that sweeps also scores again what waits after its crawl. All by CPU; a page counts with its best
-round. The last line is one JSON object.
+there is no recorded web) and the pages of 80 links of the reference web. As in a crawl, a link led to each of them, of
+a page that was scored before, and it was parsed and judged just before. A strategy that sweeps also scores again what
+waits after its crawl. All by CPU; a page counts with its best round. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -12,21 +12,23 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from functools import partial
 from itertools import groupby
 from typing import NamedTuple
+
+import numpy as np
 
 from bench.pages import WIKISPEEDIA, after, milliseconds, reference, sample
 from bench.stages import visits
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig, StopConfig
 from forager.crawl import Crawl
+from forager.frontier.facts import Facts
 from forager.lab.laboratory import Laboratory, open_web
 from forager.lab.protocol import Trial, taught_for, topic_trial
 from forager.lab.spec import Spec
 from forager.page import parse
 from forager.strategies import STRATEGIES
-from forager.types import Critic, Fetch, Page, Rescores, Visit
+from forager.types import Critic, Fetch, Page, Rescores, ScoredLinks, Strategy, Visit
 
 WEB, TOPIC = "procedural", "Arts"
 CRAWLED = 100  # pages a strategy learns from
@@ -66,22 +68,44 @@ def sweep_ms(crawl: Crawl) -> float | None:
     return milliseconds(lambda batches: list(strategy.rescore(batches, graph)), [waiting], ROUNDS) / links * 1e3
 
 
-def _judged(fetch: Fetch, critic: Critic) -> Visit:
+def _parsed(fetch: Fetch) -> Page:
     page = parse(fetch)
     assert isinstance(page, Page)
-    return next(visits([page], critic))[0]
+    return page
+
+
+class Arrivals:
+    """Pages that the best link of a page led to."""
+
+    def __init__(self, critic: Critic, strategy: Strategy, home: Fetch) -> None:
+        self._critic, self._strategy = critic, strategy
+        self._home, _ = next(visits([_parsed(home)], critic))
+        scored = strategy.score(self._home)
+        best = [int(scored.scores.argmax())]
+        self._link = ScoredLinks(scored.scores[best], None if scored.state is None else scored.state[best])
+
+    def __call__(self, fetch: Fetch) -> Visit:
+        page, facts = _parsed(fetch), Facts(self._strategy.combine)
+        home = facts.trace(int(facts.sow([self._home.page.url])[0]), 0, 0, 0.0)
+        facts.judge(home, self._home.judgement)
+        ids = facts.intern([page.url, *page.links.targets])
+        facts.found(home.id, ids[:1], self._link, np.ones(1, bool))
+        trace = facts.trace(int(ids[0]), int(ids[0]), 1, float(self._link.scores[0]))
+        return Visit(page, page.links, self._critic.judge([page])[0], trace, facts.known(ids[1:]))
 
 
 def measure(chosen: Sequence[str]) -> dict[str, Cost]:
     lab = Laboratory(open_web(WEB))
-    fetched, made = sample(SCORED), reference(SCORED)
+    (home, *fetched), (made_home, *made) = sample(SCORED + 1), reference(SCORED + 1)
     costs: dict[str, Cost] = {}
     for critic, names in groupby(sorted(chosen, key=_critic), key=_critic):
         trial = topic_trial(lab, TOPIC, Spec.parse(critic), run=0, seed=0, pages=CRAWLED, halved=True)
         for name in names:
             crawl = crawled(lab, trial, name)
-            judged, score = partial(_judged, critic=trial.critic), crawl.strategy.score
-            real_ms, made_ms = (after(judged, score, fetches, ROUNDS) for fetches in (fetched, made))
+            real_ms, made_ms = (
+                after(Arrivals(trial.critic, crawl.strategy, first), crawl.strategy.score, others, ROUNDS)
+                for first, others in ((home, fetched), (made_home, made))
+            )
             costs[name] = Cost(real_ms, made_ms, sweep_ms(crawl))
     return {name: costs[name] for name in chosen}
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from forager import models
 from forager.chains import memm
 from forager.chains.rows import shares
-from forager.chains.vocabulary import Vocabulary, sums
+from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
 from forager.paths import Ground, Outcome, ShownPath, Step, visit_with
 from forager.similarity import Idf, Query
@@ -52,7 +52,7 @@ from forager.strategies.memm_observations import (
     Observer,
     Sets,
 )
-from forager.text import mix, term
+from forager.text import mix, term, terms, url_text
 from forager.types import Page, Ragged, Terms, Url
 from tests.visits import page_of
 
@@ -277,7 +277,7 @@ def observer(sets: Sets) -> Observer:
 
 def seen(see: Observer, page: Page) -> tuple[Terms, list[Terms], list[Terms], Terms]:
     """Features of a page, leaving and arriving ones of each of its links, and what all links have in common."""
-    features, n = see.said(page, page.links).features, len(page.links)
+    features, n = see.said(page, page.links).by_rows(), len(page.links)
     rows = [features[row] for row in range(2 * n + 2)]
     return rows[n], rows[:n], rows[n + 1 : -1], rows[-1]
 
@@ -353,11 +353,22 @@ def test_ours_by_hand() -> None:
     assert sorted(own.tolist()) == sorted([*of_page, one("teaching", WORD)])
 
 
-@given(st.lists(st.lists(st.integers(0, 9).map(lambda n: n * 429496729), max_size=6, unique=True), max_size=5))
-def test_sums_are_those_of_the_matrix(rows: list[list[int]]) -> None:
-    vocabulary = Vocabulary(np.arange(0, 10, 2, dtype=np.uint32) * np.uint32(429496729))
-    weights, ragged = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32), Ragged.of(rows)
-    assert sums(vocabulary.columns(ragged), weights) == pytest.approx(vocabulary.rows(ragged) @ weights, abs=1e-5)
+PARTS = st.sampled_from(["a", "b_c", "x.y", "%41b", "%C3%A9", "~d", "7", "?u=", "http:", ""])
+
+
+@given(st.lists(st.lists(PARTS, min_size=1, max_size=5).map("/".join), min_size=1, max_size=4))
+def test_words_of_urls_are_those_of_the_path_and_of_its_last_part(paths: list[str]) -> None:
+    """However they are cut: escapes undone, a URL within a URL alone."""
+    page = page_of("http://b.test/", "".join(f'<a href="http://c.test/{path}">one</a> ' for path in paths))
+    _, leaving, _, _ = seen(observer(Sets.OURS), page)
+    assert len(page.links) == len(paths)
+    for target, found in zip(page.links.targets, leaving, strict=True):
+        path = re.sub("[0-9]+", "0", target[target.find("/", 8) :])
+        last = path.rstrip("/").rpartition("/")[2]
+        expected = {place: terms([url_text(text)])[0] for place, text in ((U_OUT, path), (L_OUT, last))}
+        of_urls = {int(feature) for place, said in expected.items() for feature in mix(said, place)}
+        others = {one(word, place) for word in ("one",) for place in (A_OUT, B_OUT, C_OUT)}
+        assert set(found.tolist()) - others == of_urls - others
 
 
 def test_words_alone_see_nothing_of_links() -> None:

@@ -37,6 +37,7 @@ from forager.errors import ForagerError
 from forager.types import Ids, Parts
 
 NOTHING = -1  # the state before a first page
+LEAST = np.finfo(np.float64).tiny  # alpha of a state, so that it has a logarithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,16 +83,22 @@ class Memm:
             u += observed(common, self.features) @ weights[:-1]
         if known is not None and previous is not None:
             u += np.asarray(known, np.float64)
-        return self.step(previous, u, best=best)
+        return self.step(None if previous is None else carried(previous, self.states), u, best=best)
 
-    def step(self, previous: Carried | None, u: Reals, *, best: bool = False) -> Reals:
-        """`forward` where u is known, the constant's part with it: (n, k) for first pages, else (n, k * k)."""
+    def step(self, previous: Reals | None, u: Reals, *, best: bool = False) -> Reals:
+        """`forward` where u is known, the constant's part with it: (n, k) for first pages, else (n, k * k); and where
+        `previous` is known to be what a path can carry."""
         # In memory states come before pages: numpy is slow along a last axis of a few numbers.
         if previous is None:
             return rescaled(np.asfortranarray(u), best=best)
-        before, u = carried(previous, self.states).T, np.ascontiguousarray(u.T).reshape(self.states, self.states, -1)
-        each = before[:, None] + (u - log_sum(u, axis=1)[:, None])
-        return rescaled((each.max(axis=0) if best else log_sum(each, axis=0)).T, best=best)
+        before, u = previous.T, np.ascontiguousarray(u.T).reshape(self.states, self.states, -1)
+        if best:
+            return rescaled((before[:, None] + (u - log_sum(u, axis=1)[:, None])).max(axis=0).T, best=True)
+        likely = np.exp(u - u.max(axis=1, keepdims=True))
+        alpha = np.exp(before - before.max(axis=0))
+        alpha = alpha / (alpha.sum(axis=0) * likely.sum(axis=1))
+        after: Reals = np.log(np.maximum(np.einsum("in,ijn->jn", alpha, likely), LEAST)).T
+        return after
 
     def potentials(self, seen: Sparse) -> Reals:
         """What observations (n, m) of pages that are not first add to u, (n, k * k): it can travel with a link, where

@@ -51,12 +51,6 @@ class Vocabulary:
         offsets = np.searchsorted(keys // len(self.terms), np.arange(len(seen) + 1))
         return csr_matrix((np.ones(len(keys)), columns, offsets), shape=(len(seen), len(self.terms)))
 
-    def columns(self, seen: Ragged) -> Ragged:
-        """The columns of the features of each row; what is not in the vocabulary is dropped."""
-        at, known = self.find(seen.values)
-        kept = np.flatnonzero(known)
-        return Ragged(at.take(kept).astype(np.uint32), np.searchsorted(kept, seen.offsets))
-
     def likely(self, seen: Terms) -> NDArray[np.intp]:
         """Which of the features are perhaps here: most others are ruled out, for a fraction of the time of `find`."""
         return np.flatnonzero(self._perhaps.take(seen >> _REST))

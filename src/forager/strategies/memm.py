@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from forager.chains import memm
 from forager.chains.fitting import Settings
 from forager.chains.paths import Paths
-from forager.chains.rows import Reals, shares
-from forager.chains.vocabulary import Vocabulary, sums
+from forager.chains.rows import Reals, carried, shares
+from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
 from forager.paths import Ground, ShownPath, hop_layers, hop_states, walks
 from forager.paths.ground import Heard
@@ -57,20 +57,25 @@ class Known:
     vocabulary: Vocabulary
     model: memm.Memm
 
-    def potentials(self, said: Said, *, first: bool) -> tuple[Reals, Reals]:
+    def potentials(self, said: Said, *, first: bool) -> tuple[Floats, Floats]:
         """What each row of it adds to u: of the page, which is a first one or not, and of those ahead."""
-        columns = self.vocabulary.columns(said.features)
-        cut = columns.offsets[said.count]
-        here = Ragged(columns.values[:cut], columns.offsets[: said.count + 1])
-        ahead = Ragged(columns.values[cut:], columns.offsets[said.count :] - cut)
+        features, are = said.features()
+        at, known = self.vocabulary.find(features)
+        columns = np.where(known & are, at, len(self.vocabulary)).reshape(2, -1)
         at_first, after = self._weights
-        return sums(here, at_first if first else after), sums(ahead, after)
+        if first:
+            return said.held.sums(at_first.take(columns[0], axis=0)), said.held.sums(after.take(columns[1], axis=0))
+        both = said.held.sums(after.take(np.ascontiguousarray(columns.T), axis=0).reshape(columns.shape[1], -1))
+        return both[:, : after.shape[1]], both[:, after.shape[1] :]
 
     @cached_property
     def _weights(self) -> tuple[Floats, Floats]:
-        """For first pages, and for others; the weights of a feature side by side in memory."""
-        first, after = (np.ascontiguousarray(each, np.float32) for each in (self.model.first, self.model.after))
-        return first, after
+        """For first pages, and for others, in 32 bits, because most of the time goes into fetching them from memory;
+        none in place of those of the constant, for words that are not known."""
+        both = self.model.first.astype(np.float32), self.model.after.astype(np.float32)
+        for weights in both:
+            weights[-1] = 0
+        return both
 
 
 class MemmCrawler:
@@ -176,23 +181,23 @@ class MemmCrawler:
         here, ahead = self._steps(known.model, before, here + arrived, onward)
         return here, ahead, np.column_stack((here, onward)).astype(np.float32)
 
-    def _steps(self, model: memm.Memm, before: Floats | None, here: Reals, onward: Reals) -> tuple[Reals, Reals]:
+    def _steps(self, model: memm.Memm, before: Reals | None, here: Reals, onward: Reals) -> tuple[Reals, Reals]:
         """alpha_u and alpha^, by the potentials of both."""
         best, weights = self.inference == "viterbi", model.first if before is None else model.after
         alpha = model.step(before, here + weights[-1], best=best)
         return alpha, model.step(alpha, onward + model.after[-1], best=best)
 
-    def _led(self, visit: Visit) -> tuple[Floats | None, Floats | float]:
+    def _led(self, visit: Visit) -> tuple[Reals | None, Floats | float]:
         """What travelled with the link to the page: alpha of the page before, potentials of the link."""
-        carried = visit.trace.inlinks.state[:1]
-        return (carried[:, : self.states], carried[:, self.states :]) if len(carried) else (None, 0.0)
+        came = visit.trace.inlinks.state[:1]
+        return (carried(came[:, : self.states], self.states), came[:, self.states :]) if len(came) else (None, 0.0)
 
     def _priority(self, ahead: Reals) -> Reals:
         if self.inference == "marginal":
             return memm.marginal_priority(ahead)
         if self.inference == "viterbi":
             return memm.viterbi_priority(ahead)
-        value: Reals = shares(ahead) @ self._worth
+        value: Reals = np.exp(ahead) @ self._worth  # the alphas of a row sum to 1
         return value
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
@@ -202,8 +207,8 @@ class MemmCrawler:
             return []
         before, arrived = self._led(visit)
         links = visit.links.take([link])
-        said = known.observer.said(visit.page, links)
-        here, onward = known.potentials(said.apart, first=before is None)
+        said = known.observer.said(visit.page, links).apart
+        here, onward = known.potentials(said, first=before is None)
         alpha, ahead = self._steps(known.model, before, _without_each(here) + arrived, _without_each(onward))
         hops = [f"{hops} links to go from the page" for hops in range(self.states)]
         hops[-1] += ", or more"
@@ -251,15 +256,15 @@ def _sites(ground: Ground) -> Ids:
     return np.array([numbers[name] for name in names], np.int32)
 
 
-def _with_last(rows: Reals) -> Reals:
+def _with_last(rows: Floats) -> Reals:
     """Each of the rows but the last, and the last one added: that of the page, which all its links have."""
-    summed: Reals = rows[:-1] + rows[-1]
+    summed: Reals = np.add(rows[:-1], rows[-1], dtype=np.float64)
     return summed
 
 
-def _without_each(rows: Reals) -> Reals:
+def _without_each(rows: Floats) -> Reals:
     """The sum of all rows, then that of all but each."""
-    whole = rows.sum(axis=0)
+    whole = rows.sum(axis=0, dtype=np.float64)
     return np.vstack((whole, whole - rows))
 
 
@@ -308,5 +313,5 @@ class _Describing:
             page = self._read[number]
             ends = self._ground.ends(page).tolist()
             rows = {end: row for row, end in reversed(list(enumerate(ends)))}
-            self._seen[number] = rows, self._observer.said(page, page.links).features
+            self._seen[number] = rows, self._observer.said(page, page.links).by_rows()
         return self._seen[number]

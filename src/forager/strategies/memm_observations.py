@@ -35,12 +35,12 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forager.chains.held import ROW_BITS, Codes, Held
 from forager.chains.vocabulary import Vocabulary
 from forager.similarity import Idf, Targets
 from forager.text import (
     ROW_END,
     count,
-    distinct,
     mixed,
     row_terms,
     salt_part,
@@ -51,7 +51,7 @@ from forager.text import (
     url_text,
     words,
 )
-from forager.types import Links, Page, Parts, Ragged, Terms, Url, stretches
+from forager.types import Links, Mask, Page, Parts, Ragged, Terms, Url, stretches
 from forager.urls import host
 
 Places: TypeAlias = NDArray[np.integer[Any]]
@@ -62,9 +62,9 @@ NEAR, CLOSE = 10, 4  # words on either side of an anchor: ours, and the paper's 
 TENTHS = np.arange(0.1, 1.0, 0.1)
 MOST_TARGETS = 250  # that a page is compared with
 _DIGITS = re.compile(r"\d+")
-_MANY_ZEROS = re.compile("00+")
+_MANY_ZEROS = re.compile(b"00+")
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
-_WORD_BITS, _KIND_BITS = 32, 5  # of a key: row, kind, word
+_WORD_BITS = 32  # and the bits before them are its kind
 
 # Places: the same word is another feature in each.
 (
@@ -109,6 +109,7 @@ KINDS = (
 _HERE, _AHEAD = (np.array(places, np.int64) for places in list(zip(*KINDS, strict=True))[:2])
 _IS_HERE, _IS_AHEAD = _HERE != NOWHERE, _AHEAD != NOWHERE
 _SALT_HERE, _SALT_AHEAD = salt_part(_HERE), salt_part(_AHEAD)
+_OF = [kind << _WORD_BITS + ROW_BITS for kind in range(len(KINDS))]  # what it adds to a key
 
 
 class Sets(StrEnum):
@@ -124,30 +125,42 @@ class Sets(StrEnum):
 class Said:
     """Words of n links, rows 0 to n - 1, and of the page that they are on, row n: each once in a row and kind."""
 
-    values: Terms  # (e,)
-    kinds: Places  # (e,) of KINDS
-    rows: Places  # (e,) ascending
-    count: int  # n + 1
+    held: Held  # its words are of a kind: one of KINDS << _WORD_BITS | word
 
-    @classmethod
-    def of(cls, keys: Sequence[NDArray[np.int64]], count: int) -> Self:
-        once = distinct(np.concatenate(keys))
-        codes = once >> _WORD_BITS
-        return cls(once.astype(np.uint32), codes & ((1 << _KIND_BITS) - 1), codes >> _KIND_BITS, count)
+    @property
+    def values(self) -> Terms:
+        return self.held.codes.astype(np.uint32)
+
+    @property
+    def kinds(self) -> Places:
+        return self.held.codes >> _WORD_BITS
+
+    @property
+    def count(self) -> int:
+        """n + 1"""
+        return self.held.count
 
     @property
     def apart(self) -> Self:
         """Every word in a row of its own."""
-        return replace(self, rows=np.arange(len(self.values)), count=len(self.values))
+        return replace(self, held=self.held.apart)
 
-    @property
-    def features(self) -> Ragged:
-        """What is seen here: leaving features of each link, those of the page; and as many rows of what is seen ahead:
-        arriving features of each link, those that all links of the page have."""
-        words, ends = term_part(self.values), np.searchsorted(self.rows, np.arange(self.count + 1))
-        both = np.concatenate((words + _SALT_HERE.take(self.kinds), words + _SALT_AHEAD.take(self.kinds)))
-        seen = np.flatnonzero(np.concatenate((_IS_HERE.take(self.kinds), _IS_AHEAD.take(self.kinds))))
-        return Ragged(mixed(both.take(seen)), np.searchsorted(seen, np.concatenate((ends[:-1], ends + len(words)))))
+    def features(self) -> tuple[Terms, Mask]:
+        """Of each word: the feature that it is here, leaving or of the page; then those that they are ahead, arriving
+        or of all links of the page. And whether it is one at all."""
+        words, kinds = term_part(self.values), self.kinds
+        both = np.concatenate((words + _SALT_HERE.take(kinds), words + _SALT_AHEAD.take(kinds)))
+        return mixed(both), np.concatenate((_IS_HERE.take(kinds), _IS_AHEAD.take(kinds)))
+
+    def by_rows(self) -> Ragged:
+        """The features here of each row, then as many rows of those ahead."""
+        features, are = self.features()
+        words, count = np.repeat(np.arange(len(self.values)), np.diff(self.held.offsets)), self.count
+        order = np.argsort(np.concatenate((self.held.rows, self.held.rows + count)), kind="stable")
+        each = np.concatenate((words, words + len(self.values)))[order]
+        rows = np.concatenate((self.held.rows, self.held.rows + count))[order]
+        seen = are[each]
+        return Ragged(features[each[seen]], np.searchsorted(rows[seen], np.arange(2 * count + 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,22 +176,28 @@ class Observer:
         """Of links of a page, and of the page."""
         keys = []
         if self.sets is not Sets.TEXT:
-            own = page.bag.terms
-            keys.append(_keys(own[self._index.find(own)[1]], HELD, len(links)))
+            keys.append(_keys(self._held(page.bag.terms), HELD, len(links)))
         if self.sets is Sets.OURS:
             keys.append(_ours(page, links))
         elif self.sets is not Sets.WORDS:
             keys += [*self._of_page(page, len(links)), *self._of_links(page, links)]
-        return Said.of(keys, len(links) + 1)
+        return Said(Held.of(keys, len(links) + 1))
 
-    def _of_page(self, page: Page, row: int) -> Iterable[NDArray[np.int64]]:
+    def _held(self, own: Terms) -> Terms:
+        """The keywords among terms that ascend."""
+        if not len(own):
+            return own
+        held: Mask = own.take(own.searchsorted(self.keywords), mode="clip") == self.keywords
+        return self.keywords[held]
+
+    def _of_page(self, page: Page, row: int) -> Iterable[Codes]:
         """O1, O2 and O3"""
         yield _keys(_tenths(_largest(self.targets, page.terms.values)), ALIKE, row)
         yield _keys(_tenths(_largest(self.described, terms([page.description])[0])), DESCRIBED, row)
         linked = self._index.find(url_terms(page.links.targets).values)[1].any()
         yield _keys(np.zeros(int(linked), np.uint32), LINKING, row)
 
-    def _of_links(self, page: Page, links: Links) -> Iterable[NDArray[np.int64]]:
+    def _of_links(self, page: Page, links: Links) -> Iterable[Codes]:
         """O5 and O6, and O4"""
         first, last = page.terms.offsets[links.first_leaf], page.terms.offsets[links.last_leaf + 1]
         start, end = np.maximum(first - CLOSE, 0), np.minimum(last + CLOSE, len(page.terms.values))
@@ -246,41 +265,37 @@ def _headings(page: Page) -> list[str]:
 # ---- what is ours ---------------------------------------------------------------------------------------------------
 
 
-def _ours(page: Page, links: Links) -> NDArray[np.int64]:
+def _ours(page: Page, links: Links) -> Codes:
     """Keys of all words of a page and its links but Ow."""
-    said, used, codes = _texts(page, links)
-    hashed, rows = row_terms(said), np.arange(len(links)) << _KIND_BITS
+    said, first, last, keys = _texts(page, links)
+    hashed, rows = row_terms(said), np.arange(len(links))
     begin, end = page.terms.offsets.take(links.first_leaf), page.terms.offsets.take(links.last_leaf + 1)
     before, behind = np.maximum(begin - NEAR, 0), np.minimum(end + NEAR, len(page.terms.values))
     skipped = len(hashed.values)
     at, span = _spans(
-        np.concatenate((hashed.offsets.take(used), skipped + before, skipped + end)),
-        np.concatenate((hashed.offsets.take(used + 1), skipped + begin, skipped + behind)),
+        np.concatenate((hashed.offsets.take(first), skipped + before, skipped + end)),
+        np.concatenate((hashed.offsets.take(last + 1), skipped + begin, skipped + behind)),
     )
-    keys = np.concatenate((codes, rows | BEFORE, rows | BEHIND)) << _WORD_BITS
-    return keys.take(span) | np.concatenate((hashed.values, page.terms.values)).take(at)
+    keys = np.concatenate((keys, rows | _OF[BEFORE], rows | _OF[BEHIND]))
+    words = np.concatenate((hashed.values, page.terms.values)).astype(np.int64) << ROW_BITS
+    return keys.take(span) | words.take(at)
 
 
-def _texts(page: Page, links: Links) -> tuple[str, Places, Places]:
-    """All texts as one, because to look at each takes longer; which are used, and for what row and kind."""
-    heads, n = _headings(page), len(links)
-    paths = [target[target.find("/", 8) :] for target in links.targets]
-    lasts = [path.rstrip("/").rpartition("/")[2] for path in paths]
-    relations = _relations(page.url, links.targets, paths)
-    often = {relation: number for number, relation in enumerate(dict.fromkeys(relations))}
-    texts, addresses = (
-        _alike([*heads, page.title, *links.anchors]),
-        _alike([page.url.partition("://")[2], *paths, *lasts]),
-    )
-    said = ROW_END.join([texts, _plain(addresses), *map(_spoken, often), _size(page)])
-    once = len(heads) + 3 * n + 2
+def _texts(page: Page, links: Links) -> tuple[str, Places, Places, Codes]:
+    """Texts as one, because to look at each takes longer; the first and the last of them that are used together, and
+    the key of their words but for the word."""
+    heads, (addresses, lies, relations) = _headings(page), _addresses(page.url, links.targets)
+    texts = _alike([*heads, page.title, *links.anchors]), _plain(_alike(addresses))
+    said = ROW_END.join((_size(page), *texts, *map(_spoken, relations)))
+    rows, n, own = np.arange(len(links)), len(links), len(heads) + 2 + len(links)
+    parts = np.arange(own + 1, own + 1 + 2 * n, 2)
     under, above = _above(page, links)
-    lies = once + np.array([often[relation] for relation in relations], np.int64)
-    used = np.concatenate((np.arange(once), above, lies, [once + len(often)]))
-    rows, own = np.arange(n) << _KIND_BITS, n << _KIND_BITS
-    of_page = [own | HEADED] * len(heads) + [own | ENTITLED]
-    of_links = (rows | ANCHOR, [own | ADDRESSED], rows | ADDRESS, rows | LAST, rows[under] | ABOVE, rows | LIES)
-    return said, used, np.concatenate((of_page, *of_links, [own | SIZED]))
+    last = [np.arange(own + 1), parts + 1, parts + 1, above + 1, lies + (own + 1 + 2 * n)]
+    first = [last[0], parts, *last[2:]]
+    of_page = [n | _OF[kind] for kind in (SIZED, *[HEADED] * len(heads), ENTITLED)]
+    of_links = (rows | _OF[ANCHOR], [n | _OF[ADDRESSED]], rows | _OF[ADDRESS], rows | _OF[LAST])
+    keys = np.concatenate((of_page, *of_links, under | _OF[ABOVE], rows | _OF[LIES]))
+    return said, np.concatenate(first), np.concatenate(last), keys
 
 
 def _above(page: Page, links: Links) -> tuple[Places, Places]:
@@ -299,17 +314,22 @@ def _alike(texts: Sequence[str]) -> str:
     if not joined.isascii():
         texts = joined.split(ROW_END)
         joined = ROW_END.join([text if text.isascii() else _DIGITS.sub("0", text) for text in texts])
-    zeros = joined.encode("utf-8", "surrogatepass").translate(_ZEROS).decode("utf-8", "surrogatepass")
-    return _MANY_ZEROS.sub("0", zeros)
+    zeros = joined.encode("utf-8", "surrogatepass").translate(_ZEROS)
+    return _MANY_ZEROS.sub(b"0", zeros).decode("utf-8", "surrogatepass")
 
 
 def _plain(addresses: str) -> str:
-    """As `url_terms` takes them: escapes undone, underscores separate. The first comes without its scheme."""
-    if "%" in addresses or "://" in addresses:
-        own, *others = addresses.split(ROW_END)
-        undone = [url_text(f"http://{own}"), *map(url_text, others)]
-        return ROW_END.join([address.replace(ROW_END, " ") for address in undone])
-    return addresses.replace("_", " ")
+    """As `url_terms` takes them: escapes undone, underscores separate, of a URL within a URL only that."""
+    if "://" in addresses:
+        own, *parts = addresses.split(ROW_END)
+        parts[::2] = [part.partition("://")[2] if "://" in part else part for part in parts[::2]]
+        addresses = ROW_END.join((own, *parts))
+    undone, done = [], 0
+    while (at := addresses.find("%", done)) >= 0:
+        start, end = addresses.rfind(ROW_END, 0, at) + 1, (addresses + ROW_END).find(ROW_END, at)
+        undone += [addresses[done:start], url_text(f"http://{addresses[start:end]}").replace(ROW_END, " ")]
+        done = end
+    return "".join((*undone, addresses[done:])).replace("_", " ")
 
 
 def _size(page: Page) -> str:
@@ -318,12 +338,16 @@ def _size(page: Page) -> str:
     return f"links{links} words{held}"
 
 
-def _relations(source: Url, targets: Sequence[Url], paths: Sequence[str]) -> list[Relation]:
-    """Of each URL, seen from another; its path begins with "/"."""
+def _addresses(source: Url, targets: Sequence[Url]) -> tuple[list[str], Places, list[Relation]]:
+    """A URL without its scheme, then the path of each of the others in two, cut before its last part; how these lie to
+    the first, as numbers of relations."""
     here, own = source[: source.rfind("/") + 1], host(source)
     same, folder = (f"http://{own}/", f"https://{own}/"), len(here)
-    relations = []
-    for target, path in zip(targets, paths, strict=True):
+    parts, relations, lies = [source.partition("://")[2]], dict[Relation, int](), []
+    for target in targets:
+        path = target[target.find("/", 8) :]
+        cut = path.rfind("/", 0, len(path.rstrip("/"))) + 1
+        parts += (path[:cut], path[cut:])
         if "?" in path:
             path = path[: path.find("?")]
         slash, dot = path.rfind("/"), path.rfind(".")
@@ -334,8 +358,9 @@ def _relations(source: Url, targets: Sequence[Url], paths: Sequence[str]) -> lis
             place = "above" if source.startswith(target[: target.rfind("/") + 1]) else "across"
         else:
             place = "elsewhere"
-        relations.append((extension, path.count("/"), place, "~" in path))
-    return relations
+        relation = (extension, path.count("/"), place, "~" in path)
+        lies.append(relations.setdefault(relation, len(relations)))
+    return parts, np.array(lies, np.int64), list(relations)
 
 
 def _spoken(relation: Relation) -> str:
@@ -346,10 +371,9 @@ def _spoken(relation: Relation) -> str:
 # ---- keys -----------------------------------------------------------------------------------------------------------
 
 
-def _keys(values: Terms, kind: int, rows: Places | int) -> NDArray[np.int64]:
-    """That ascend by row, kind and word."""
-    codes = np.asarray(rows, np.int64) << _KIND_BITS | kind
-    keys: NDArray[np.int64] = codes << _WORD_BITS | values
+def _keys(words: Terms, kind: int, rows: Places | int) -> Codes:
+    """As `Held` takes them."""
+    keys: Codes = words.astype(np.int64) << ROW_BITS | rows | _OF[kind]
     return keys
 
 
