@@ -1,10 +1,11 @@
 """What it costs to score the links of a page, for every strategy: python -m bench.strategies [--only a,b] [--markdown]
 
 Each strategy first crawls 100 pages of a procedural web, made as the laboratory makes it (and taught, if it is one that
-is taught beforehand), so that learners have learnt and links wait. Then it scores 150 real pages (made-up ones where
-there is no recorded web) and the pages of 80 links of the reference web. As in a crawl, a link led to each of them, of
-a page that was scored before, and it was parsed and judged just before. A strategy that sweeps also scores again what
-waits after its crawl. All by CPU; a page counts with its best round. The last line is one JSON object.
+is taught beforehand), so that learners have learnt and links wait; one that sweeps scores again what waits. Then what
+it learnt goes to a new process, because a process that has taught is slower for all it does, and crawls do not teach.
+There it scores 150 real pages (made-up ones where there is no recorded web) and as many pages of 80 links of the
+reference web. As in a crawl, a link led to each of them, of a page that was scored before, and it was parsed and judged
+just before. All by CPU; a page counts with its best round. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from itertools import groupby
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import NamedTuple
 
 import numpy as np
@@ -24,11 +26,11 @@ from forager.config import CrawlConfig, FrontierConfig, StopConfig
 from forager.crawl import Crawl
 from forager.frontier.facts import Facts
 from forager.lab.laboratory import Laboratory, open_web
-from forager.lab.protocol import Trial, taught_for, topic_trial
+from forager.lab.protocol import Trial, strategy_for, taught_for, topic_trial
 from forager.lab.spec import Spec
 from forager.page import parse
 from forager.strategies import STRATEGIES
-from forager.types import Critic, Fetch, Page, Rescores, ScoredLinks, Strategy, Visit
+from forager.types import Critic, Fetch, Page, Parts, Persists, Rescores, ScoredLinks, Strategy, Visit
 
 WEB, TOPIC = "procedural", "Arts"
 CRAWLED = 100  # pages a strategy learns from
@@ -94,24 +96,38 @@ class Arrivals:
         return Visit(page, page.links, self._critic.judge([page])[0], trace, facts.known(ids[1:]))
 
 
+def trial_of(name: str) -> tuple[Laboratory, Trial]:
+    """That a strategy learns in."""
+    lab, critic = Laboratory(open_web(WEB)), "lexical:above=all" if name == "lexical" else "naive-bayes"
+    return lab, topic_trial(lab, TOPIC, Spec.parse(critic), run=0, seed=0, pages=CRAWLED, halved=True)
+
+
+def learnt(name: str) -> tuple[Parts, float | None]:
+    """What a strategy learns, and the cost of its sweep."""
+    crawl = crawled(*trial_of(name), name)
+    return crawl.strategy.parts() if isinstance(crawl.strategy, Persists) else {}, sweep_ms(crawl)
+
+
+def scored(name: str, parts: Parts) -> tuple[float, float]:
+    """The cost of a real page and of a reference page."""
+    lab, trial = trial_of(name)
+    strategy = strategy_for(lab, trial, Spec(name))
+    if isinstance(strategy, Persists):
+        strategy = strategy.from_parts(parts)
+    real, made = (
+        after(Arrivals(trial.critic, strategy, home), strategy.score, others, ROUNDS)
+        for home, *others in (sample(SCORED + 1), reference(SCORED + 1))
+    )
+    return real, made
+
+
 def measure(chosen: Sequence[str]) -> dict[str, Cost]:
-    lab = Laboratory(open_web(WEB))
-    (home, *fetched), (made_home, *made) = sample(SCORED + 1), reference(SCORED + 1)
     costs: dict[str, Cost] = {}
-    for critic, names in groupby(sorted(chosen, key=_critic), key=_critic):
-        trial = topic_trial(lab, TOPIC, Spec.parse(critic), run=0, seed=0, pages=CRAWLED, halved=True)
-        for name in names:
-            crawl = crawled(lab, trial, name)
-            real_ms, made_ms = (
-                after(Arrivals(trial.critic, crawl.strategy, first), crawl.strategy.score, others, ROUNDS)
-                for first, others in ((home, fetched), (made_home, made))
-            )
-            costs[name] = Cost(real_ms, made_ms, sweep_ms(crawl))
-    return {name: costs[name] for name in chosen}
-
-
-def _critic(strategy: str) -> str:
-    return "lexical:above=all" if strategy == "lexical" else "naive-bayes"
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as anew:
+        for name in chosen:
+            parts, sweep = anew.submit(learnt, name).result()
+            costs[name] = Cost(*anew.submit(scored, name, parts).result(), sweep)
+    return costs
 
 
 def table(costs: dict[str, Cost], markdown: bool) -> str:
