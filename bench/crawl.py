@@ -55,8 +55,7 @@ from forager.project import new_project
 from forager.scope import Scope
 from forager.step import Step
 from forager.store import NewUrl, Record, Store
-from forager.strategies.apprentice import Apprentice
-from forager.strategies.best_first import BestFirst
+from forager.strategies import Apprentice, BestFirst, ContextGraph, Hmm, MemmCrawler, PathForager, QValue
 from forager.types import FIRST_OF_ALL, Fetch, Page, Reason, ScoredLinks
 
 CLASSES = 20
@@ -73,7 +72,7 @@ name = "naive-bayes"
 model = "critic.npz"
 
 [strategy]
-name = "{strategy}"
+{strategy}
 
 [frontier]
 delay = 0.0
@@ -87,6 +86,7 @@ contact = "bench@web.test"
 longest_delay = 0.0
 resolve = {{ "*.web.test" = "127.0.0.1:{port}" }}
 """
+SCORING = (Apprentice, BestFirst, ContextGraph, Hmm, MemmCrawler, PathForager, QValue)  # with a clock, where asked for
 Figures: TypeAlias = dict[str, Any]
 
 
@@ -144,9 +144,17 @@ def _waiting_url(id: int) -> NewUrl:
 # ---- the crawl that is measured --------------------------------------------------------------------------------------
 
 
-async def crawl(project: Path, model: Path, plan: str, before: int, strategy: str, watched: bool, port: int) -> int:
+class Work(NamedTuple):
+    plan: str  # of the web: "reference", or "open"
+    waiting: int = 0  # URLs at the start
+    strategy: str = "best-first"
+    taught: Path | None = None  # what it has learnt
+
+
+async def crawl(project: Path, model: Path, work: Work, before: int, watched: bool, port: int) -> int:
     """Crawl 3,000 pages in a folder that holds nothing, or `before` pages of other hosts; leaves its figures there."""
     shutil.copy(model, project / "critic.npz")
+    strategy = f'name = "{work.strategy}"' + (f'\nmodel = "{work.taught}"' if work.taught else "")
     toml = CONFIG.format(strategy=strategy, in_flight=IN_FLIGHT, pages=PAGES + before, port=port)
     spent = watch_stages() if watched else None
     resumed = [0.0]
@@ -156,7 +164,7 @@ async def crawl(project: Path, model: Path, plan: str, before: int, strategy: st
         if spent:
             spent.start()
 
-    tally = await new_project(project, toml, homes(plan)).crawl(began)
+    tally = await new_project(project, toml, homes(work.plan)).crawl(began)
     cpu = time.process_time() - resumed[-1]
     assert set(tally.misses) <= {Reason.ROBOTS}, tally.misses  # one that waits on another host would be a DNS failure
     fetched = tally.pages - before
@@ -180,8 +188,8 @@ def watch_stages() -> Spent:
     spent.watch("parse", forager.crawl, "parse")
     spent.watch("tokens", text, "terms")
     spent.watch("critic", NaiveBayes, "judge")
-    spent.watch("score", BestFirst, "score")
-    spent.watch("score", Apprentice, "score")
+    for strategy in SCORING:
+        spent.watch("score", strategy, "score")
     spent.watch("learn", Apprentice, "observe")
     spent.watch("facts, frontier", Facts, "intern", "known", "judge", "found", "trace")
     spent.watch("facts, frontier", Step, "offer")
@@ -196,12 +204,6 @@ def watch_stages() -> Spent:
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 
-class Work(NamedTuple):
-    plan: str  # of the web: "reference", or "open"
-    waiting: int = 0  # URLs at the start
-    strategy: str = "best-first"
-
-
 class Bench:
     """The folders that runs need, made once."""
 
@@ -213,7 +215,7 @@ class Bench:
     def run(self, port: int, work: Work, *, watched: bool = False) -> tuple[Run, Figures]:
         project, before = self._project(work.waiting)
         try:
-            run = once(partial(crawl, project, self._model, work.plan, before, work.strategy, watched), port)
+            run = once(partial(crawl, project, self._model, work, before, watched), port)
             figures: Figures = json.loads((project / "figures.json").read_text())
         finally:
             shutil.rmtree(project)
