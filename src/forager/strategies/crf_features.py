@@ -25,7 +25,7 @@ from scipy.sparse import csr_matrix
 
 from forager.chains.rows import Reals, Sparse
 from forager.chains.vocabulary import Vocabulary, sums
-from forager.strategies.crf_texts import DIGIT, Addresses, Places, Texts, path_of, tails, tokens
+from forager.strategies.crf_texts import Addresses, Places, Texts, numbered, path_of, tails, tokens
 from forager.strategies.repeated import nesting
 from forager.text import distinct, mixed, salt_part, term_part, words
 from forager.types import Floats, Links, Page, Ragged, Terms, stretches
@@ -118,8 +118,8 @@ class Features:
         if any(head.strip(" :.").lower() in self.headings for head in heads):
             flags.append("heading_of_set")
         if self.ours:
-            numbered = sum(map(bool, map(DIGIT.search, page.links.anchors)))
-            counts = {"links": len(page.links), "numbered": numbered, "words": len(page.terms.values)}
+            with_number = len(numbered(page.links.anchors))
+            counts = {"links": len(page.links), "numbered": with_number, "words": len(page.terms.values)}
             flags += [f"{name}_{count.bit_length()}" for name, count in counts.items()]
         return flags
 

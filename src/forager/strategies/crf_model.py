@@ -77,7 +77,8 @@ class Model:
         """
         own = seen.sums(*self._weights)
         here = self._arrived(row, own[-1:])
-        return here, (self._steps(here, seen) if self.single else self._links(here, own[:-1])).astype(np.float32)
+        ahead = self._steps(here, seen) if self.single else self._links(here, own[:-1])
+        return here, ahead.astype(np.float32, order="C")
 
     def _arrived(self, row: Floats | None, own: Reals) -> Reals:
         if row is None:
@@ -91,6 +92,7 @@ class Model:
 
     def _links(self, here: Reals, own: Reals) -> Reals:
         alpha, delta = _followed(here[0], here[1], self._edges[0])
+        own = np.asfortranarray(own)  # numpy is slow along a last axis of a few numbers
         return _rows(own + alpha, own + delta, axis=1)
 
     def _steps(self, here: Reals, seen: Seen) -> Reals:

@@ -22,11 +22,10 @@ from forager.types import Terms, Url
 Places: TypeAlias = NDArray[np.integer[Any]]
 
 NUMBERS = ("number", "own_number")  # flags of links: one that the page does not have, or has, too
-DIGIT = re.compile("[0-9]")
 _FLAGS = np.array([term(flag) for flag in NUMBERS], np.uint32)
 _MOST = 100  # numbers of a page that count
 _ZEROS = bytes(ord("0") if ord("0") <= octet <= ord("9") else octet for octet in range(256))
-_BEFORE_NUMBER = re.compile("(?<=[A-Za-z])[ .-](?=[0-9])")
+_BEFORE_NUMBER = re.compile("[ .-](?<=[A-Za-z].)(?=[0-9])")  # a look back is slow before the first character
 _ATTRIBUTES = re.compile(r"[#.]\S*")
 _BETWEEN = "\x1e"  # texts that are changed together
 _KIND = 24  # bits below the kind, for the row
@@ -43,18 +42,18 @@ class Texts:
     links: int  # n
     flags: int  # the kind of NUMBERS
     texts: list[str] = field(default_factory=list)
-    of: list[int] = field(default_factory=list)  # kind and row of each
+    of: list[Places] = field(default_factory=list)  # kind and row of each
     numbered: list[str] = field(default_factory=list)  # texts with a digit, for their shapes
     shapes_of: list[int] = field(default_factory=list)
 
     def add(self, kind: int, texts: Sequence[str], first: int = 0) -> None:
         """The words of each row, from `first` on."""
         self.texts += texts
-        self.of += range((kind << _KIND) + first, (kind << _KIND) + first + len(texts))
+        self.of.append(np.arange((kind << _KIND) + first, (kind << _KIND) + first + len(texts)))
 
     def add_shapes(self, kind: int, texts: Sequence[str], first: int = 0) -> None:
         """The shapes of each row, from `first` on."""
-        held = [at for at, text in enumerate(_at_once(_zeroed, texts)) if "0" in text]
+        held = numbered(texts)
         self.numbered += _at_once(partial(_BEFORE_NUMBER.sub, ""), [texts[at] for at in held])
         self.shapes_of += [(kind << _KIND) + first + at for at in held]
 
@@ -63,7 +62,7 @@ class Texts:
         hashed = terms([*self.texts, *self.numbered, *_at_once(_zeroed, self.numbered)])
         plain, spread = len(self.texts), len(self.texts) + len(self.numbered)
         whole, exact = hashed.offsets[plain], hashed.offsets[spread]
-        of = np.repeat(np.array(self.of + self.shapes_of, np.int64), hashed.lengths[:spread])
+        of = np.repeat(np.concatenate((*self.of, np.array(self.shapes_of, np.int64))), hashed.lengths[:spread])
         numbers, shapes, shapes_of = hashed.values[whole:exact], hashed.values[exact:], of[whole:]
         held = np.flatnonzero(numbers != shapes)
         numbers, shapes, shapes_of = numbers[held], shapes[held], shapes_of[held]
@@ -75,7 +74,8 @@ class Texts:
 
     def told(self) -> list[tuple[int, str]]:
         """Kind and word of each feature of the links, in the order of `cut`."""
-        plain = [(of, word) for of, text in zip(self.of, self.texts, strict=True) for word in words(text)]
+        whose = np.concatenate(self.of).tolist()
+        plain = [(of, word) for of, text in zip(whose, self.texts, strict=True) for word in words(text)]
         held = [
             (of, word, shape)
             for of, text in zip(self.shapes_of, self.numbered, strict=True)
@@ -90,6 +90,11 @@ class Texts:
 
 def _row(of: Any) -> Any:
     return of & ((1 << _KIND) - 1)
+
+
+def numbered(texts: Sequence[str]) -> list[int]:
+    """Which of the texts hold a digit."""
+    return [at for at, text in enumerate(_at_once(_zeroed, texts)) if "0" in text]
 
 
 def _at_once(change: Callable[[str], str], texts: Sequence[str]) -> list[str]:
