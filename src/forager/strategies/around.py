@@ -82,12 +82,13 @@ class Around:
         return told
 
     def _words(self, page: Page, links: Links) -> Ragged:
-        window = Window.of(page.terms, links, self.d_max, self.most)
-        found = page.terms.values.take(window.at)
+        window, terms = Window.of(page.terms, links, self.d_max, self.most), page.terms.values
         if self.kind == "distance":
-            found = mix(found, window.distances)
-        elif self.kind != "words":
-            parts = term_part(found)
+            found = mix(terms.take(window.at), window.distances)
+        elif self.kind == "words":
+            found = terms.take(window.at)
+        else:
+            parts = term_part(terms).take(window.at)  # a word is in the windows of several links
             parts += window.each(_salts(window.reach))
             found = mixed(parts)
         if self.kind == "path":
