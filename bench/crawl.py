@@ -132,7 +132,7 @@ def _hub(seq: int, asked: int, first: int) -> Record:
     judged = (0.1, 0.1, None, "", "")
     return Record(
         *(seq, asked, asked, "page", "", "", 200, max(0, asked), seq, LOWEST, *judged),
-        *(datetime(2024, 1, 1, tzinfo=UTC), 0.1, "", "", None, {}, new, links, ()),
+        *(datetime(2024, 1, 1, tzinfo=UTC), 0.1, "", None, {}, new, links, ()),
     )
 
 

@@ -28,7 +28,7 @@ from forager.store.schema import migrate
 from forager.store.warc import pack
 from forager.types import Exchange, Fetch, Url
 
-BODY, TEXT, URLS, CLUES, HOSTS = 43_000, 10_000, 80, 480, 997
+BODY, URLS, CLUES, HOSTS = 43_000, 80, 480, 997
 _WHEN = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -56,10 +56,9 @@ def record(seq: int, body: bytes, links: bytes) -> Record:
     fetch = Fetch(Url(new[0].text), body, "text/html", "utf-8", 200, 0.1, Exchange(request, response, "127.0.0.1"))
     why = {"parent": new[0].text, "score": 0.5, "depth": 3, "relevance": 0.7, "critic": "naive-bayes-1"}
     judged = (0.7, 0.7, np.full(20, 0.05, np.float32), "naive-bayes-1", "")
-    shown = ("A title of some words", body[:TEXT].decode())
     return Record(
-        *(seq, seq, seq, "page", "", "", 200, max(0, seq - 1), 3, 0.5, *judged, _WHEN, 0.1, *shown, fetch, why),
-        *(new, links, ()),
+        *(seq, seq, seq, "page", "", "", 200, max(0, seq - 1), 3, 0.5, *judged, _WHEN, 0.1, "A title of some words"),
+        *(fetch, why, new, links, ()),
     )
 
 

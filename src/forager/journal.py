@@ -116,7 +116,6 @@ class Journal:
             asked_at=self._clock.utc(),
             seconds=answer.seconds,
             title=page.title if page else "",
-            text="\n".join(filter(None, page.leaves)) if page else "",
             answer=answer,
             why=self._why(trace, parent, judgement),
             new_urls=self._new_urls(taken),

@@ -1,7 +1,7 @@
 """A project: a folder with a configuration and a crawl in it that can be stopped and taken up again.
 
 forager.toml   the configuration          seeds.txt       seeds, one a line, besides those of the configuration
-crawl.sqlite   facts and catalogue        links.bin, texts.bin, warc/, checkpoints/
+crawl.sqlite   facts and catalogue        links.bin, warc/, checkpoints/
 search.sqlite  can be rebuilt             forager.lock    held while a crawl runs
 """
 

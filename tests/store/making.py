@@ -23,7 +23,12 @@ def new_url(id: int) -> NewUrl:
 
 
 def body(seq: int) -> bytes:
-    return f"<html><title>Page {seq}</title><body>{'word ' * (seq % 50)}number{seq}</body></html>".encode()
+    return f"<html><title>Page {seq}</title><body>{'word ' * (seq % 50)}number{seq} été</body></html>".encode()
+
+
+def text(seq: int) -> str:
+    """What is visible of it."""
+    return f"Page {seq}\n{'word ' * (seq % 50)}number{seq} été"
 
 
 def exchange(seq: int, length: int, status: str = "200 OK") -> Exchange:
@@ -60,7 +65,7 @@ def record(seq: int, first_new: int | None = None, **changed: Any) -> Record:
         **{"relevance": (seq % 10) / 10 if page else float("nan"), "raw": 0.25 if page else float("nan")},
         **{"topics": np.array([0.75, 0.25], np.float32) if page else None, "label": "course" if page else ""},
         **{"asked_at": START + timedelta(seconds=seq), "seconds": 0.5, "title": f"Page {seq}" if page else ""},
-        **{"text": f"words of page number{seq} été" if page else "", "answer": answer(seq)},
+        **{"answer": answer(seq)},
         **{"why": {"parent": url(0), "score": 0.5, "topics": np.array([0.75], np.float32), "raw": float("nan")}},
         **{"new_urls": [new_url(first + i) for i in range(NEW_URLS)], "links": bytes([seq % 251]) * (seq % 100)},
         **{"redirects": [(seq, seq + 1), (seq, seq + 2)] if outcome == "moved" else []},

@@ -9,7 +9,7 @@ import pytest
 
 from forager.errors import ForagerError
 from forager.store import Catalogue, NewUrl, Record, Store
-from tests.store.making import answer, new_url, record, url
+from tests.store.making import answer, new_url, record, text, url
 from tests.store.test_store import filled
 
 COUNT = 40
@@ -108,7 +108,7 @@ def test_status(project: Path) -> None:
 
 def test_texts(project: Path) -> None:
     with Catalogue(project) as catalogue:
-        assert [catalogue.text(page) for page in catalogue.pages(limit=2)] == [record(seq).text for seq in (0, 1)]
+        assert [catalogue.text(page) for page in catalogue.pages(limit=2)] == [text(seq) for seq in (0, 1)]
 
 
 def test_an_archive_that_is_gone_is_told(project: Path) -> None:

@@ -13,7 +13,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from forager.errors import ForagerError
 from forager.store import export
-from tests.store.making import record
+from tests.store.making import record, text
 from tests.store.test_store import filled
 
 COUNT = 30
@@ -29,12 +29,15 @@ def project(tmp_path: Path) -> Path:
 
 def test_json_lines(project: Path, tmp_path: Path) -> None:
     target = tmp_path / "pages.jsonl"
-    assert export(project, target, "jsonl", min_relevance=0.5, classes=["good", "bad"]) == len(RELEVANT)
+    told: list[int] = []
+    written = export(project, target, "jsonl", min_relevance=0.5, classes=["good", "bad"], tell=told.append)
+    assert written == len(RELEVANT)
     rows = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
     assert [row["seq"] for row in rows] == RELEVANT
+    assert told == list(range(1, len(RELEVANT) + 1))
     given = record(RELEVANT[0])
     first = rows[0]
-    assert (first["title"], first["text"], first["relevance"]) == (given.title, given.text, given.relevance)
+    assert (first["title"], first["text"], first["relevance"]) == (given.title, text(given.seq), given.relevance)
     assert first["topics"] == {"good": 0.75, "bad": 0.25}
     assert first["fetched_at"] == given.asked_at.isoformat()
     assert first["parent"] == f"http://h{given.parent % 5}.test/page-{given.parent}"

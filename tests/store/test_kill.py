@@ -74,9 +74,9 @@ def look(folder: Path) -> Found:
         assert db.execute("SELECT count(*), max(seq) FROM visit").fetchone() in ((found[0] + 1, found[0]), (0, None))
         assert db.execute("SELECT count(*) FROM url").fetchone() == (found.urls,)
         lengths = dict(db.execute("SELECT name, length FROM file"))
-    on_disk = [folder / "links.bin", folder / "texts.bin", *(folder / "warc").iterdir()]
+    on_disk = [folder / "links.bin", *(folder / "warc").iterdir()]
     sizes = {str(path.relative_to(folder)): path.stat().st_size for path in on_disk}
-    assert sizes == {"links.bin": 0, "texts.bin": 0} | lengths
+    assert sizes == {"links.bin": 0} | lengths
     return found
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from forager.errors import ForagerError
 from forager.store import Catalogue, SearchIndex, Store
-from forager.store.schema import DATABASE, VERSION
-from tests.store.making import record
+from forager.store.schema import DATABASE, STEPS, VERSION
+from tests.store.making import new_url, record, text
 
 OLD = Path(__file__).parent / "old"
 
@@ -43,6 +43,23 @@ def test_an_old_project_is_brought_up_to_date(tmp_path: Path) -> None:
     with SearchIndex(tmp_path) as index:
         assert index.update() == 3
         assert [hit.url for hit in index.search("old AND 1")] == ["http://old.test/1"]
+
+
+def test_texts_that_were_kept_apart_go(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as db:
+        for step in STEPS[:3]:
+            step(db)
+        db.execute("INSERT INTO file VALUES ('texts.bin', 5)")
+        db.execute("PRAGMA user_version = 3")
+        db.commit()
+    (tmp_path / "texts.bin").write_bytes(b"texts")
+    with Store(tmp_path) as store:
+        store.add_urls([new_url(0)])
+        store.add(record(0))
+    with Catalogue(tmp_path) as catalogue:
+        assert [catalogue.text(page) for page in catalogue.pages()] == [text(0)]
+        assert "texts.bin" not in catalogue.status().bytes
+    assert not (tmp_path / "texts.bin").exists()
 
 
 def test_old_and_new_projects_have_the_same_tables(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from forager.errors import ForagerError
 from forager.store import SearchIndex, Store
-from tests.store.making import record
+from forager.types import Fetch
+from tests.store.making import record, url
 
 PAGES = [
     ("Deep learning", "Neural networks with many layers learn representations."),
@@ -20,7 +21,8 @@ PAGES = [
 
 def write(store: Store, seq: int, title: str, text: str, id: int | None = None) -> None:
     at = seq if id is None else id
-    shown = {"title": title, "text": text, "relevance": seq / 10}
+    page = Fetch(url(at), f"<title>{title}</title><p>{text}</p>".encode(), "text/html", "utf-8")
+    shown = {"title": title, "answer": page, "relevance": seq / 10}
     store.add(record(seq, store.known, asked=at, answered=at, outcome="page", **shown))
 
 
@@ -89,7 +91,11 @@ def test_only_what_is_new_is_taken_in(project: Path) -> None:
         write(store, 5, "Machines no more", "replaced", id=2)
     with SearchIndex(project) as index:
         assert index.search("fresh") == []
-        assert index.update() == 2
+        assert index.behind == 2
+        told: list[int] = []
+        assert index.update(told.append) == 2
+        assert told == [2]
+        assert index.behind == 0
         assert [hit.seq for hit in index.search("fresh OR slowly OR replaced")] == [4, 5]
 
 

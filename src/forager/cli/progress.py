@@ -1,13 +1,16 @@
-"""What a crawl is doing, on stderr: a live table on a terminal, a plain line now and then elsewhere."""
+"""What goes on, on stderr: a live table or a bar on a terminal, a plain line now and then elsewhere."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.progress import Progress as Bar
 from rich.table import Table
 
 from forager.crawl import Crawl
@@ -80,3 +83,19 @@ class Progress:
         for name, value in rows.items():
             shown.add_row(name, value)
         return shown
+
+
+@contextmanager
+def counting(console: Console, title: str, all: int) -> Iterator[Callable[[int], None]]:
+    """`with counting(console, "judging again", pages) as tell: … tell(done)`."""
+    with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task, told = bar.add_task(title, total=all), time.monotonic()
+
+        def tell(done: int) -> None:
+            nonlocal told
+            bar.update(task, completed=done)
+            if not console.is_terminal and (now := time.monotonic()) - told >= EVERY:
+                told = now
+                console.print(f"{title}: {done} of {all}", highlight=False, markup=False)
+
+        yield tell

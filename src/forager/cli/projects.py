@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from forager.cli.progress import Progress
+from forager.cli.progress import Progress, counting
 from forager.cli.topics import taught_with_progress
 from forager.config import read_config
 from forager.course_export import COURSES, export_courses
@@ -209,7 +209,8 @@ def search(
 ) -> None:
     """Full-text search in the collection."""
     with SearchIndex(project) as index:
-        index.update()
+        with counting(err, "reading pages for the search", index.behind) as tell:
+            index.update(tell)
         hits = index.search(query, limit, min_relevance=min_relevance)
     for hit in hits:
         if as_json:
@@ -231,7 +232,10 @@ def export_pages(
     if format == COURSES:
         count = export_courses(Project(project), target, label=label, min_relevance=min_relevance)
     else:
-        count = export(project, target, format, min_relevance=min_relevance)
+        with Catalogue(project) as catalogue:
+            pages = catalogue.count(min_relevance=min_relevance)
+        with counting(err, "writing pages", pages) as tell:
+            count = export(project, target, format, min_relevance=min_relevance, tell=tell)
     print(f"{count} {COURSES if format == COURSES else 'pages'} in {target}")
 
 

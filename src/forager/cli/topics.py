@@ -14,10 +14,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress as Bar
 
 from forager import models
-from forager.cli.progress import Progress
+from forager.cli.progress import Progress, counting
 from forager.errors import ForagerError, unknown
 from forager.feedback import add_labels, check_verdict, verdicts_of
 from forager.journal import learnt
@@ -271,9 +270,8 @@ def retrain(project: Folder) -> None:
     taught = asyncio.run(taught_with_progress(found))
     with Catalogue(project) as catalogue:
         pages = catalogue.status().pages
-    with Bar(console=err, transient=True) as bar:
-        task = bar.add_task("judging again", total=pages)
-        done = rejudge(found, taught.critic, taught.query, lambda pages: bar.update(task, completed=pages))
+    with counting(err, "judging again", pages) as tell:
+        done = rejudge(found, taught.critic, taught.query, tell)
     print(f"{done} pages judged again by {taught.critic.version}")
     for line in taught.advice:
         err.print(f"note: {line}", highlight=False, markup=False)

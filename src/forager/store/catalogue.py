@@ -9,22 +9,20 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from forager.errors import ForagerError, unknown
+from forager.page import parse
 from forager.store import warc
 from forager.store.lock import Holder, holder
 from forager.store.reading import (
-    TEXTS,
     Stretch,
     answer_at,
     floats,
-    inflate,
     members_at,
     number,
     read_sessions,
-    read_stretch,
 )
 from forager.store.records import Session, moment
 from forager.store.schema import open_to_read
-from forager.types import Fetch, Floats
+from forager.types import Fetch, Floats, Page
 
 Order: TypeAlias = Literal["oldest", "newest", "relevance", "score", "url"]
 _ORDERS = {
@@ -36,7 +34,7 @@ _ORDERS = {
 }
 _ENTRY = (
     "v.seq, v.answered, u.text, v.outcome, v.reason, v.detail, v.status, p.text, v.depth, v.score, v.relevance, v.raw,"
-    " v.topics, v.critic, v.label, v.asked_at, v.seconds, v.title, v.text_at, v.text_length, v.warc, v.warc_at,"
+    " v.topics, v.critic, v.label, v.asked_at, v.seconds, v.title, v.warc, v.warc_at,"
     " v.warc_length, v.digest"
 )
 _FROM = "FROM visit v JOIN url u ON u.id = v.answered LEFT JOIN url p ON p.id = v.parent"
@@ -69,7 +67,6 @@ class Entry:
     asked_at: datetime
     seconds: float
     title: str
-    text: Stretch
     warc: int | None  # number of the archive's file; None: nothing was kept
     members: Stretch | None
     digest: str | None
@@ -146,6 +143,13 @@ class Catalogue:
         )
         return map(_entry, rows)
 
+    def count(self, *, min_relevance: float | None = None, after: int = -1) -> int:
+        """How many of them there are."""
+        least = float("-inf") if min_relevance is None else min_relevance
+        judged = "" if min_relevance is None else "AND v.relevance >= ?1"
+        sql = f"SELECT count(*) FROM visit v WHERE {_LATEST_PAGES} {judged} AND v.seq > ?2"
+        return int(self._db.execute(sql, (least, after)).fetchone()[0])
+
     def find(self, url: str) -> list[Entry]:
         """All answers to a URL, oldest first, also those it gave by leading elsewhere."""
         id = self._id(url)
@@ -210,8 +214,10 @@ class Catalogue:
     # ---- what lies in the flat files
 
     def text(self, entry: Entry) -> str:
-        """The visible text of a page."""
-        return inflate(read_stretch(self.folder / TEXTS, entry.text)) if entry.text.length else ""
+        """The visible text of a page, read again from the archive: it is not kept a second time."""
+        answer = self.answer(entry.seq)
+        page = None if answer is None else parse(answer)
+        return "\n".join(filter(None, page.leaves)) if isinstance(page, Page) else ""
 
     def answer(self, seq: int) -> Fetch | None:
         """The answer as it came; None if it had no body."""
@@ -225,9 +231,9 @@ class Catalogue:
 
 def _entry(row: tuple[Any, ...]) -> Entry:
     (seq, id, url, outcome, reason, detail, status, parent, depth, score, relevance, raw, topics) = row[:13]
-    critic, label, asked_at, seconds, title, text_at, text_length, file, at, length, digest = row[13:]
+    critic, label, asked_at, seconds, title, file, at, length, digest = row[13:]
     return Entry(
         *(seq, id, url, outcome, reason, detail, status, parent, depth, number(score), number(relevance), number(raw)),
-        *(floats(topics), critic, label, moment(asked_at), seconds, title, Stretch(text_at, text_length)),
+        *(floats(topics), critic, label, moment(asked_at), seconds, title),
         *(file, None if file is None else Stretch(at, length), digest),
     )

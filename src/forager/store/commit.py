@@ -1,7 +1,7 @@
 """The group commit: flat files first, then one transaction that makes them valid; only then is a record acknowledged.
 
     add -> waits in memory, and is packed with some others: one after the other they take a fifth less time
-    commit -> WARC, links and texts written -> (fsync) -> BEGIN urls, visits, lengths of the files COMMIT -> accepted
+    commit -> WARC and links written -> (fsync) -> BEGIN urls, visits, lengths of the files COMMIT -> accepted
 
 A process killed before COMMIT leaves bytes behind the committed lengths, which the next opening cuts off; one killed
 after it has stored the group. There is no instant between the two.
@@ -24,7 +24,6 @@ from typing import Any, Literal, NamedTuple, Self
 from uuid import UUID
 
 import numpy as np
-from isal import isal_zlib
 
 from forager.clock import Clock, WallClock
 from forager.errors import ForagerError
@@ -33,7 +32,6 @@ from forager.store.flat import FlatFile
 from forager.store.lock import Lock, refuse_network
 from forager.store.reading import (
     LINKS,
-    TEXTS,
     VISIT_COLUMNS,
     Stretch,
     answer_at,
@@ -118,8 +116,6 @@ class Store:
         committed = dict(self._db.execute("SELECT name, length FROM file"))
         self._links = FlatFile(self.folder / LINKS, committed.get(LINKS, 0))
         self._closing(self._links.close)
-        self._texts = FlatFile(self.folder / TEXTS, committed.get(TEXTS, 0))
-        self._closing(self._texts.close)
         project = UUID(self._db.execute("SELECT id FROM project").fetchone()[0])
         self._warc = WarcFiles(self.folder, committed, project=project, rotate=warc_size)
         self._closing(self._warc.close)
@@ -179,9 +175,7 @@ class Store:
         while waiting:
             record, *new = waiting[0]
             kept = self._warc.queue(record)
-            text = isal_zlib.compress(record.text.encode("utf-8", "replace"), 1) if record.text else b""
-            links_at, text_at = self._links.queue(record.links), self._texts.queue(text)
-            place = (links_at, len(record.links), text_at, len(text))
+            place = (self._links.queue(record.links), len(record.links))
             group.visits.append((*_row(record, self._session), *new, *place, *_warc_row(kept)))
             group.redirects += [(record.seq, source, target) for source, target in record.redirects]
             waiting.popleft()
@@ -205,7 +199,7 @@ class Store:
         """
         if not self.pending and not self._group.urls:
             return self.last_seq
-        files = (self._links, self._texts, self._warc)
+        files = (self._links, self._warc)
         self._failed = True
         with self._writing():
             try:
@@ -226,7 +220,7 @@ class Store:
         return self.last_seq
 
     def _transact(self) -> None:
-        lengths = [(LINKS, self._links.end), (TEXTS, self._texts.end), *self._warc.lengths()]
+        lengths = [(LINKS, self._links.end), *self._warc.lengths()]
         db, group = self._db, self._group
         with self._transaction():
             db.executemany("INSERT INTO host (id, name) VALUES (?, ?)", group.hosts)
@@ -368,7 +362,7 @@ def _surely_undone(error: OSError | sqlite3.Error) -> bool:
 
 def _size(record: Record) -> int:
     """About as many bytes as it holds in memory until it is packed."""
-    return len(record.text) + (len(record.answer.body) if isinstance(record.answer, Fetch) else 0)
+    return len(record.answer.body) if isinstance(record.answer, Fetch) else 0
 
 
 def _row(record: Record, session: int) -> tuple[Any, ...]:

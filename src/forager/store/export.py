@@ -27,12 +27,20 @@ def export(
     *,
     min_relevance: float | None = None,
     classes: Sequence[str] = (),
+    tell: Callable[[int], None] = lambda pages: None,
 ) -> int:
-    """Write the pages of a project to a file; returns how many. `classes` names the columns of topics, if known."""
+    """Write the pages of a project to a file; returns how many. `classes` names the columns of topics, if known; `tell`
+    hears how many are done."""
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
     with Catalogue(folder) as catalogue, in_place(target) as file:
-        return FORMATS[format](catalogue, catalogue.pages(min_relevance=min_relevance), file, classes)
+        return FORMATS[format](catalogue, _told(catalogue.pages(min_relevance=min_relevance), tell), file, classes)
+
+
+def _told(entries: Iterable[Entry], tell: Callable[[int], None]) -> Iterator[Entry]:
+    for done, entry in enumerate(entries, 1):
+        yield entry
+        tell(done)
 
 
 def described(catalogue: Catalogue, entry: Entry, classes: Sequence[str] = ()) -> dict[str, Any]:

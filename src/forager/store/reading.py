@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from isal import isal_zlib
 
 from forager.errors import ForagerError
 from forager.store import warc
 from forager.store.records import Session, Stored, UrlColumns, moment
 from forager.types import Fetch, Floats
 
-LINKS, TEXTS = "links.bin", "texts.bin"
+LINKS = "links.bin"
 VISIT_COLUMNS = (
     "seq, session, asked, answered, outcome, reason, detail, status, parent, depth, score,"
     " relevance, raw, topics, critic, label, asked_at, seconds, title,"
-    " new_from, new_to, links_at, links_length, text_at, text_length, warc, warc_at, warc_length, digest"
+    " new_from, new_to, links_at, links_length, warc, warc_at, warc_length, digest"
 )
 _STORED_COLUMNS = (
     "seq, asked, answered, outcome, reason, detail, status, parent, depth, score, relevance, raw, topics, critic,"
@@ -110,10 +109,6 @@ def read_stretch(path: Path, stretch: Stretch) -> bytes:
     if len(found) < stretch.length:
         raise ForagerError(f"{path} ends before byte {stretch.at + stretch.length}: restore it from a copy")
     return found
-
-
-def inflate(text: bytes) -> str:
-    return isal_zlib.decompress(text).decode() if text else ""
 
 
 def number(value: float | None) -> float:

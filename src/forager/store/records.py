@@ -48,7 +48,6 @@ class Record(NamedTuple):
     asked_at: datetime  # UTC
     seconds: float
     title: str
-    text: str  # what is visible, for search and export
     answer: Answer | None
     why: Mapping[str, Any]  # JSON values, for the archive: judgement, parent, score, depth
     new_urls: Sequence[NewUrl] = ()
@@ -71,7 +70,7 @@ class Rejudged:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """A record as it comes back: without text, answer and reasons, which `Store` and `Catalogue` give when asked."""
+    """A record as it comes back: without answer and reasons, which `Store` and `Catalogue` give when asked."""
 
     seq: int
     asked: int

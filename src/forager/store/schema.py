@@ -14,6 +14,7 @@ from uuid import uuid4
 from forager.errors import ForagerError
 
 DATABASE = "crawl.sqlite"
+LEFT_OVER = ("texts.bin",)  # files of older projects that nobody reads
 
 
 def _first(db: sqlite3.Connection) -> None:
@@ -57,7 +58,16 @@ def _earlier_judgements(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX earlier_seq ON earlier(seq)")
 
 
-STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (_first, _texts_and_redirects, _earlier_judgements)
+def _no_texts(db: sqlite3.Connection) -> None:
+    """The archive has the pages, so their text is not kept a second time: the file that held it is of no use."""
+    for column in ("text_at", "text_length"):
+        db.execute(f"ALTER TABLE visit DROP COLUMN {column}")
+    db.execute("DELETE FROM file WHERE name = 'texts.bin'")
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    *(_first, _texts_and_redirects, _earlier_judgements, _no_texts),
+)
 VERSION = len(STEPS)
 
 
@@ -71,6 +81,8 @@ def open_database(folder: Path, *, synchronous: str) -> sqlite3.Connection:
         db.execute("PRAGMA secure_delete = OFF")  # nothing is ever deleted
         db.execute("PRAGMA cache_size = -16000")
         migrate(db, path)
+        for name in LEFT_OVER:
+            (folder / name).unlink(missing_ok=True)
     except sqlite3.DatabaseError as error:
         db.close()
         raise ForagerError(f"{path} cannot be opened: {error}; restore it from a copy") from error

@@ -19,7 +19,7 @@ T = TypeVar("T")
 FILE = "search.sqlite"
 VERSION = 1
 TITLE_WEIGHT = 5.0  # a word in the title counts as so many in the text
-BATCH = 256
+BATCH = 64
 _ROWS = "SELECT seq, url, title, relevance, bm25(page, ?2, 1.0) AS rank, snippet(page, 1, ?3, ?4, '…', 16) FROM page"
 
 
@@ -90,9 +90,15 @@ class SearchIndex:
         """The last seq that the index has seen."""
         return int(self._db.execute("SELECT indexed FROM upto").fetchone()[0])
 
-    def update(self) -> int:
-        """Take in the pages stored since the last time; returns how many. Interrupted, it goes on where it was."""
-        return self._mended(self._update)
+    @property
+    def behind(self) -> int:
+        """How many pages were stored since the last time."""
+        return self._catalogue.count(after=self.indexed)
+
+    def update(self, tell: Callable[[int], None] = lambda pages: None) -> int:
+        """Take in the pages stored since the last time; returns how many. Interrupted, it goes on where it was. `tell`
+        hears how many are done."""
+        return self._mended(lambda: self._update(tell))
 
     def _mended(self, ask: Callable[[], T]) -> T:
         """The answer of an index that is whole; a damaged one is made again first."""
@@ -103,15 +109,16 @@ class SearchIndex:
         except sqlite3.DatabaseError:
             self._db.close()
             self._db = self._anew()
-            self._update()
+            self._update(lambda pages: None)
             return ask()
 
-    def _update(self) -> int:
+    def _update(self, tell: Callable[[int], None]) -> int:
         upto, count = self._catalogue.last_seq, 0
         pages = self._catalogue.pages(after=self.indexed)
         while batch := list(islice(pages, BATCH)):
             self._take_in(batch, batch[-1].seq)
             count += len(batch)
+            tell(count)
         self._take_in([], max(upto, self.indexed))
         return count
 

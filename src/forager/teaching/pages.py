@@ -176,7 +176,6 @@ class Archive:
             asked_at=self._clock.utc(),
             seconds=answer.seconds,
             title="",
-            text="",
             answer=_with_heads(answer),
             why=why,
         )
