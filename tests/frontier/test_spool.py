@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,25 @@ def test_rows_come_back(tmp_path: Path, rows: list[list[int]], tail: int) -> Non
         for chosen in (np.arange(len(rows))[::-1], np.arange(min(3, len(rows)))):
             got = file.take(ends[chosen], ends[chosen + 1] - ends[chosen])
             assert [got[i].tolist() for i in range(len(got))] == [rows[i] for i in chosen]
+
+
+@pytest.mark.parametrize("few", [10_000, 0])
+def test_rows_come_back_when_the_map_has_slid_past_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    page = mmap.ALLOCATIONGRANULARITY // 4
+    for name, value in {"TAIL": 500, "WINDOW": 3 * page, "AHEAD": page, "FEW": few}.items():
+        monkeypatch.setattr(spool, name, value)
+    rng = np.random.default_rng(1)
+    file, kept, starts = Spool(tmp_path), [], []
+    for _ in range(20 * page // 50):
+        kept.append(rng.integers(0, 2**32, rng.integers(0, 100), dtype=np.uint32))
+        starts.append(len(file))
+        file.extend(kept[-1])
+        chosen = rng.integers(0, len(kept), 5)
+        got = file.take(np.array(starts)[chosen], np.array([len(kept[i]) for i in chosen]))
+        assert [got[i].tolist() for i in range(5)] == [kept[i].tolist() for i in chosen]
+    assert len(file) > 5 * spool.WINDOW
 
 
 def test_edges_give_the_same_clues_from_a_file_as_from_memory(tmp_path: Path) -> None:

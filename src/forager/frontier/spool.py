@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 from forager.types import Ragged, Terms, stretches
 
 TAIL = 1 << 16  # values written together
-FEW = 256  # rows that are read one by one; more are gathered through a map of the file
+WINDOW, AHEAD = 1 << 24, 1 << 22  # values, the newest, that are mapped; so many of them are still to come
+FEW = 4_096  # rows that are read one by one; more are gathered through a map of the whole file
 _SIZE = 4  # bytes of a value
+_ALIGNED = mmap.ALLOCATIONGRANULARITY // _SIZE  # where a map may begin
 
 
 class Spool:
     """Rows of terms that are only added to. The file has no name: it ends with the process.
 
-    Written and read with calls, not through a map, so that it is the system's cache that holds what is used, not the
-    process; the map that serves a sweep is given back after each batch.
+    A map of all of it would count as memory of the process, so only the newest values are mapped, 64 MB of them: a page
+    is mostly found by links of late. Older ones are read with a call each, which takes four times as long, and so it is
+    the system's cache that holds them, not the process; the map that serves a sweep is given back after each batch.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -32,6 +35,7 @@ class Spool:
         self._written = 0  # values
         self._tail = np.empty(TAIL, np.uint32)  # what follows them
         self._waiting = 0  # values in the tail
+        self._first, self._window = 0, memoryview(b"")  # the values from there on that are mapped
 
     def __len__(self) -> int:
         return self._written + self._waiting
@@ -58,8 +62,13 @@ class Spool:
 
     def _read(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Terms:
         file, written, tail = self._file, self._written, self._tail.data
+        first, window, upto = self._first, self._window, self._first + len(self._window)
         read = [
-            os.pread(file, size * _SIZE, at * _SIZE) if at < written else tail[at - written : at - written + size]
+            tail[at - written : at - written + size]
+            if at >= written
+            else window[at - first : at - first + size]
+            if at >= first and at + size <= upto
+            else os.pread(file, size * _SIZE, at * _SIZE)
             for at, size in zip(starts.tolist(), lengths.tolist(), strict=True)
             if size
         ]
@@ -82,6 +91,16 @@ class Spool:
         if len(values):
             _write_all(self._file, values.data.cast("B"), self._written * _SIZE)
             self._written += len(values)
+            if self._written > self._first + len(self._window):
+                self._slide()
+
+    def _slide(self) -> None:
+        """Map the newest values, and room in the file for those to come."""
+        first = max(0, self._written - WINDOW + AHEAD)
+        self._first = first - first % _ALIGNED
+        os.ftruncate(self._file, (self._first + WINDOW) * _SIZE)
+        mapped = mmap.mmap(self._file, WINDOW * _SIZE, access=mmap.ACCESS_READ, offset=self._first * _SIZE)
+        self._window = np.frombuffer(mapped, np.uint32).data  # which keeps the map, and lets it go
 
 
 def _write_all(file: int, left: memoryview, at: int) -> None:
