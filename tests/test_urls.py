@@ -1,9 +1,13 @@
 """One canonical form: the same address gives one string, different ones stay apart."""
 
+from pathlib import Path
+
+import publicsuffixlist
 import pytest
 from ada_url import join_url
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from publicsuffixlist import PublicSuffixList
 
 from forager import urls
 from forager.types import Url
@@ -191,3 +195,15 @@ def test_host_and_registrable_site() -> None:
     assert site("[::1]:8080") == site("[::1]") == "[::1]"
     assert site("localhost") == "localhost"
     assert site("co.uk") == "co.uk"
+    assert site("a.b.xn--55qx5d.cn") == "b.xn--55qx5d.cn"  # a suffix, which is written in Chinese
+    assert site("a.xn--b.cn") == "xn--b.cn"
+
+
+def test_sites_are_those_of_the_whole_list() -> None:
+    whole = PublicSuffixList()
+    names = Path(publicsuffixlist.PSLFILE).read_text(encoding="utf-8").splitlines()
+    suffixes = [name.removeprefix("*.").removeprefix("!") for name in names if name and not name.startswith("//")]
+    assert len(suffixes) > 5_000
+    for suffix in suffixes:
+        name = f"a.b.{suffix}".encode("idna").decode()
+        assert site(name) == whole.privatesuffix(name)

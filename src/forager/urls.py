@@ -180,13 +180,14 @@ def site(host: str) -> str:
     try:
         ip_address(name.strip("[]"))
     except ValueError:
-        return _suffixes().privatesuffix(name) or name
+        return _suffixes("xn--" in name).privatesuffix(name) or name
     return name
 
 
-@lru_cache(maxsize=1)
-def _suffixes() -> PublicSuffixList:
-    return PublicSuffixList()
+@lru_cache(maxsize=2)
+def _suffixes(encoded: bool) -> PublicSuffixList:
+    """To encode the suffixes beyond ASCII takes most of the time, and most crawls meet no name that needs them."""
+    return PublicSuffixList(accept_encoded_idn=encoded)
 
 
 RULES = UrlRules()

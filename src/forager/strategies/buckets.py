@@ -73,7 +73,8 @@ class Buckets:
 
     def parts(self) -> Parts:
         split = _NO_SPLIT if self.split is None else self.split
-        return {"counts": self.counts.copy(), "instances": self.instances.copy(), "split": split}
+        counts = self.counts.astype(np.min_scalar_type(self.counts.max()))  # no wider than needed: it goes to disk
+        return {"counts": counts, "instances": self.instances.copy(), "split": split}
 
     def from_parts(self, parts: Parts) -> Self:
         new = type(self)(self.counts.shape[1], smoothing=self.smoothing, length=self.length)
