@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -74,10 +76,19 @@ def test_a_leaf_has_the_same_terms_alone_and_among_others(leaves: list[str]) -> 
 @given(TEXTS)
 def test_the_table_knows_what_folding_changes(string: str) -> None:
     """Where no code point is marked as changing, folding is ASCII lower case and no more."""
-    beyond = [character for character in string if not character.isascii()]
-    if not any(text._kinds()[ord(character)] & text._FOLDS for character in beyond):
+    beyond = "".join(character for character in string if not character.isascii())
+    if not beyond or not (text._kinds_of(beyond) & text._FOLDS).any():
         ascii_lower = "".join(c.lower() if c.isascii() else c for c in string)
         assert text.fold(string) == ascii_lower
+
+
+def test_the_table_says_the_same_whenever_a_character_is_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is filled as characters are met, some hundred at a time."""
+    met = "".join(map(chr, range(0x80, 0x33FF, 7))) + "豈漢한가ｱ𠀀\U000e0100\U0010ffff\ud800"
+    together = text._kinds_of(met).tolist()
+    monkeypatch.setattr(text, "_kinds", cache(text._kinds.__wrapped__))
+    assert [text._kinds_of(character)[0] for character in reversed(met)] == together[::-1]
+    assert all(text._kind(ord(character)) == kind for character, kind in zip(met[:-2], together, strict=False))
 
 
 @given(TEXTS)

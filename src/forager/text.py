@@ -39,6 +39,8 @@ _LOW_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # masks 
 ROW_END = "\x1e"  # between the leaves of a page; "record separator", which no text needs
 _GAP, _LETTER, _ALONE, _MARK = 0, 1, 2, 3  # what a code point does to a word
 _KIND, _FOLDS = 3, 4  # the bits that say so, and the bit of those beyond ASCII that `fold` may change
+_UNKNOWN = 255  # nobody has asked what it does
+_BLOCK = 512  # code points that are looked at together, the first time that one of them is met
 
 # Scripts whose letters are words by themselves.
 _HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))  # new ones are added all the time
@@ -173,7 +175,13 @@ def _cut(text: str) -> tuple[bytes, Places, Places]:
 
 
 def _kinds_of(text: str) -> Bytes:
-    return _kinds()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)]
+    table, points = _kinds(), np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    kinds = table[points]
+    new = points[kinds == _UNKNOWN]
+    for first in (distinct(new // np.uint32(_BLOCK)) * np.uint32(_BLOCK)).tolist():
+        unknown = first + np.flatnonzero(table[first : first + _BLOCK] == _UNKNOWN)
+        table[unknown] = list(map(_kind, unknown.tolist()))
+    return table[points] if len(new) else kinds
 
 
 def _spread(kinds: Bytes, octets: Bytes) -> Bytes:
@@ -246,28 +254,32 @@ def _stir(h: NDArray[np.uint64]) -> None:
 
 @cache
 def _kinds() -> Bytes:
-    """What each code point does to a word; made at first use, because it takes tens of milliseconds."""
+    """What each code point does to a word, as far as they were met: to ask for all takes a tenth of a second."""
     kinds = np.zeros(0x110000, np.uint8)
-    for first, end in _VARIED:
-        kinds[first:end] = np.frombuffer(bytes(_kind(chr(point)) for point in range(first, end)), np.uint8)
     for first, last in _HAN:
-        kinds[first : last + 1] = kinds[first : last + 1] & _FOLDS | _ALONE
-    for first, last in _KANA:
-        letters = kinds[first : last + 1] & _KIND == _LETTER
-        kinds[first : last + 1][letters] += _ALONE - _LETTER
+        kinds[first : last + 1] = _ALONE
     kinds[_HANGUL[0] : _HANGUL[1] + 1] = _LETTER
-    kinds[ord("_")] = _LETTER
-    kinds[list(_JOINERS)] = _MARK
+    for first, end in _VARIED:
+        kinds[first:end] = _UNKNOWN
     return kinds
 
 
-def _kind(character: str) -> int:
+def _kind(point: int) -> int:
+    character = chr(point)
     if character.isascii():
-        return _LETTER if character.isalnum() else _GAP
+        return _LETTER if character.isalnum() or character == "_" else _GAP
+    if point in _JOINERS:
+        return _MARK
     if unicodedata.category(character)[0] == "M":
         return _MARK | _FOLDS
     composes = "\u1160" <= character <= "\u11ff" or not unicodedata.is_normalized(
         "NFC", character
     )  # Hangul vowels, finals
-    changes = composes or character.lower() != character or character in "ς\xad"
-    return (_LETTER if character.isalnum() else _GAP) | (_FOLDS if changes else 0)
+    folds = _FOLDS if composes or character.lower() != character or character in "ς\xad" else 0
+    if _within(point, _HAN) or (character.isalnum() and _within(point, _KANA)):
+        return _ALONE | folds
+    return (_LETTER if character.isalnum() else _GAP) | folds
+
+
+def _within(point: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= point <= last for first, last in ranges)
