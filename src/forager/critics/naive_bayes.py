@@ -20,7 +20,6 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass
 from functools import cache
-from math import inf, log
 from typing import Self
 
 import numpy as np
@@ -31,7 +30,7 @@ from forager.critics.calibration import SHORT, Calibration, Quality, calibrate, 
 from forager.critics.combine import Combines
 from forager.critics.counts import Counts, Tally
 from forager.critics.held_out import Held, Sample
-from forager.critics.multinomial import Multinomial, Scores, log_odds
+from forager.critics.multinomial import Multinomial, log_odds, log_sum
 from forager.errors import ForagerError, unknown
 from forager.topic import in_focus
 from forager.types import Judgement, Mask, Page, Parts
@@ -39,40 +38,10 @@ from forager.types import Judgement, Mask, Page, Parts
 COLUMNS = ("pages", "tokens", "terms", "offsets", "entries")  # of Counts, as parts
 
 
-class Sides:
-    """The classes in focus and the others: what is needed of both is found in one go, since most of the time goes into
-    calls on a few numbers. Both sides have classes."""
-
-    def __init__(self, focus: Mask) -> None:
-        self._order = np.argsort(~focus, kind="stable")  # those in focus first
-        self._back = np.argsort(self._order)
-        self._starts = np.array([0, int(focus.sum())])
-        self._side = (~focus).astype(np.intp).take(self._order)
-
-    def below(self, scores: Scores) -> tuple[Scores, list[float]]:
-        """How far each score, those in focus first, is below the highest of its side; and these two."""
-        ordered = scores.take(self._order)
-        highest = np.maximum(np.maximum.reduceat(ordered, self._starts), _LOWEST)
-        return ordered - highest.take(self._side), highest.tolist()
-
-    def sums(self, ordered: Scores) -> list[float]:
-        """Of both sides."""
-        found: list[float] = np.add.reduceat(ordered, self._starts).tolist()
-        return found
-
-    def times(self, ordered: Scores, factors: Sequence[float]) -> Scores:
-        """Times the factor of its side; as the classes come."""
-        found: Scores = ordered * np.array(factors).take(self._side)
-        return found.take(self._back)
-
-
-_LOWEST = np.finfo(np.float64).min  # in place of -inf, which is below itself by nan
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trained:
     model: Multinomial
-    sides: Sides
+    focus: Mask  # (c,)
     held: tuple[Held, ...]
     calibration: Calibration | None  # None: raw probabilities
     told: str
@@ -170,9 +139,7 @@ class NaiveBayes(Combines):
         fitted = Calibration(**parts["calibration"]) if parts["calibration"] else None
         measured = Quality(**parts["quality"]) if parts["quality"] else None
         model, focus = Multinomial(counts), other._mask(counts.classes)
-        other._trained = _Trained(
-            model, Sides(focus), held, fitted, parts["told"], measured, _version(counts, focus, fitted)
-        )
+        other._trained = _Trained(model, focus, held, fitted, parts["told"], measured, _version(counts, focus, fitted))
         return other
 
     def merge(self, parts: Sequence[Parts]) -> Parts:
@@ -206,7 +173,7 @@ class NaiveBayes(Combines):
             fitted, told, measured = None, "none: raw probabilities", None
         else:
             fitted, told, measured = _calibrated(model, focus, held)
-        self._trained = _Trained(model, Sides(focus), held, fitted, told, measured, _version(counts, focus, fitted))
+        self._trained = _Trained(model, focus, held, fitted, told, measured, _version(counts, focus, fitted))
 
 
 def _calibrated(model: Multinomial, focus: Mask, held: tuple[Held, ...]) -> tuple[Calibration, str, Quality | None]:
@@ -229,21 +196,16 @@ def _calibrated(model: Multinomial, focus: Mask, held: tuple[Held, ...]) -> tupl
 
 def _judge(trained: _Trained, page: Page) -> Judgement:
     scores, n = trained.model.scores(page.bag)
-    sides = trained.sides
-    below, highest = sides.below(scores)
-    wanted, others = (
-        most + log(all) if all else -inf for most, all in zip(highest, sides.sums(np.exp(below)), strict=True)
-    )
-    z = wanted - others
+    focus = trained.focus
+    wanted, others = scores[focus], scores[~focus]
+    z = log_sum(wanted) - log_sum(others)
     odds, slope = z, 1.0
     if trained.calibration:
         odds, slope = trained.calibration.log_odds(z, n), trained.calibration.slope / (n + SHORT)
-    shares = sigmoid(odds), sigmoid(-odds)
-    chances = np.exp(slope * below)
-    topics = sides.times(
-        chances, [share / (all or 1.0) for share, all in zip(shares, sides.sums(chances), strict=True)]
-    )
-    return Judgement(shares[0], sigmoid(z), topics.astype(np.float32), trained.version)
+    relevance = sigmoid(odds)
+    chances = np.exp(slope * scores - np.where(focus, log_sum(slope * wanted), log_sum(slope * others)))
+    topics = np.where(focus, relevance, sigmoid(-odds)) * chances  # shares of the two sides
+    return Judgement(relevance, sigmoid(z), topics.astype(np.float32), trained.version)
 
 
 def _version(counts: Counts, focus: Mask, fitted: Calibration | None) -> str:
