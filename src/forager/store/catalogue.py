@@ -19,7 +19,6 @@ from forager.store.reading import (
     members_at,
     number,
     read_sessions,
-    read_stretch,
 )
 from forager.store.records import Session, moment
 from forager.store.schema import open_to_read
@@ -216,9 +215,7 @@ class Catalogue:
 
     def text(self, entry: Entry) -> str:
         """The visible text of a page, read again from the archive: it is not kept a second time."""
-        if entry.warc is None or entry.members is None:
-            return ""
-        answer = warc.unpack(read_stretch(self.folder / warc.name(entry.warc), entry.members))
+        answer = self.answer(entry.seq)
         page = None if answer is None else parse(answer)
         return "\n".join(filter(None, page.leaves)) if isinstance(page, Page) else ""
 
