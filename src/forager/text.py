@@ -14,6 +14,7 @@ A *term* is a 32-bit hash of a word's UTF-8, eight bytes at a time:
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
@@ -45,6 +46,7 @@ _BLOCK = 512  # code points that are looked at together, the first time that one
 # Scripts whose letters are words by themselves.
 _HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))  # new ones are added all the time
 _KANA = ((0x3005, 0x3007), (0x3021, 0x3029), (0x3041, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9D), (0x1AFF0, 0x1B16F))
+_HAN_EDGES, _KANA_EDGES = ([edge for a, b in ranges for edge in (a, b + 1)] for ranges in (_HAN, _KANA))
 _HANGUL = (0xAC00, 0xD7A3)
 # Where there is anything to ask unicodedata about; the rest is unassigned, private, or in the ranges above.
 _VARIED = (
@@ -276,10 +278,6 @@ def _kind(point: int) -> int:
         "NFC", character
     )  # Hangul vowels, finals
     folds = _FOLDS if composes or character.lower() != character or character in "ς\xad" else 0
-    if _within(point, _HAN) or (character.isalnum() and _within(point, _KANA)):
+    if bisect(_HAN_EDGES, point) % 2 or (character.isalnum() and bisect(_KANA_EDGES, point) % 2):
         return _ALONE | folds
     return (_LETTER if character.isalnum() else _GAP) | folds
-
-
-def _within(point: int, ranges: Sequence[tuple[int, int]]) -> bool:
-    return any(first <= point <= last for first, last in ranges)

@@ -23,9 +23,9 @@ _ALIGNED = mmap.ALLOCATIONGRANULARITY // _SIZE  # where a map may begin
 class Spool:
     """Rows of terms that are only added to. The file has no name: it ends with the process.
 
-    A map of all of it would count as memory of the process, so only the newest values are mapped, 64 MB of them: a page
-    is mostly found by links of late. Older ones are read with a call each, which takes four times as long, and so it is
-    the system's cache that holds them, not the process; the map that serves a sweep is given back after each batch.
+    A map of all of it would count as memory of the process, so only the newest values are mapped, 64 MB of them. Older
+    ones are read with a call each, which takes four times as long, and so it is the system's cache that holds them, not
+    the process; the map that serves a sweep is given back after each batch.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -112,6 +112,7 @@ class Store:
         self._closing(Lock(self.folder, self._clock.utc()).close)
         self._db = open_database(self.folder, synchronous=synchronous)
         self._closing(self._db.close)
+        (self.folder / "texts.bin").unlink(missing_ok=True)  # of projects before version 4
         self._read_ends()
         committed = dict(self._db.execute("SELECT name, length FROM file"))
         self._links = FlatFile(self.folder / LINKS, committed.get(LINKS, 0))

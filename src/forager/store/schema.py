@@ -14,7 +14,6 @@ from uuid import uuid4
 from forager.errors import ForagerError
 
 DATABASE = "crawl.sqlite"
-LEFT_OVER = ("texts.bin",)  # files of older projects that nobody reads
 
 
 def _first(db: sqlite3.Connection) -> None:
@@ -81,8 +80,6 @@ def open_database(folder: Path, *, synchronous: str) -> sqlite3.Connection:
         db.execute("PRAGMA secure_delete = OFF")  # nothing is ever deleted
         db.execute("PRAGMA cache_size = -16000")
         migrate(db, path)
-        for name in LEFT_OVER:
-            (folder / name).unlink(missing_ok=True)
     except sqlite3.DatabaseError as error:
         db.close()
         raise ForagerError(f"{path} cannot be opened: {error}; restore it from a copy") from error
