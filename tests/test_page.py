@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from forager import text
 from forager.page import from_bytes, leaf_offsets, parse, to_bytes
 from forager.page.decode import decode
+from forager.page.links import LONGEST
 from forager.types import Failure, Fetch, Heading, Links, Page, Reason, Region, Url
 from forager.urls import RULES
 from tests.shared import WEBS
@@ -143,6 +144,16 @@ def test_links_in_document_order_with_spans_and_anchors() -> None:
     assert links.anchors == ("One bold", "Two", "")
     assert links.first_leaf.tolist() == [1, 4, 5]
     assert links.last_leaf.tolist() == [2, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "odd", ["two  blanks", "a&nbsp;b", "line\nbreak", "a&#127;b", "long " * 400, "", "a <i>b</i> c"]
+)
+def test_an_odd_anchor_changes_no_other(odd: str) -> None:
+    plain, whole = "<a href=1>One, two</a> x <a href=2>three</a>", page_of(f"<a href=0>{odd}</a>")
+    alone = whole.links.anchors[0]
+    assert page_of(f"{plain}<a href=3>{odd}</a>").links.anchors == ("One, two", "three", alone)
+    assert alone == " ".join(whole.text(0, len(whole.leaves)).split())[:LONGEST].strip()
 
 
 def test_anchors_are_the_same_whenever_they_are_asked_for() -> None:

@@ -16,6 +16,8 @@ def test_it_finds_what_is_there(known: list[int], asked: list[int]) -> None:
     ordered = np.array(sorted(known), np.uint32)
     asked += [*known[:5], 2**32 - 1]
     rows, found = TermIndex(ordered).find(np.array(asked, np.uint32))
+    places = TermIndex(ordered).places(np.array(asked, np.uint32)).tolist()
+    assert places == [sorted(known).index(term) if term in set(known) else len(known) for term in asked]
     assert found.tolist() == [term in set(known) for term in asked]
     assert ordered[rows[found]].tolist() == [term for term in asked if term in set(known)]
 

@@ -163,6 +163,14 @@ def test_a_mix_is_the_sum_of_its_parts(pairs: list[tuple[int, int]]) -> None:
     np.testing.assert_array_equal(text.mixed(parts), text.mix(terms, salts))
 
 
+@given(st.text(max_size=20), st.integers(0, 2**31))
+def test_a_code_is_a_mix_before_it_is_mixed_and_can_be_read_again(word: str, salt: int) -> None:
+    codes, term = np.array([text.code(word, salt)], np.uint64), text.term(word)
+    terms, salts = text.decoded(codes)
+    assert (terms.tolist(), salts.tolist()) == ([term], [salt])
+    assert text.mixed(codes).tolist() == text.mix(np.array([term], np.uint32), salt).tolist()
+
+
 @given(st.lists(st.integers(0, 9)))
 def test_count(values: list[int]) -> None:
     distinct, counts = text.count(np.array(values, np.uint32))

@@ -30,6 +30,11 @@ class TermIndex:
 
     def find(self, terms: Terms) -> tuple[NDArray[np.intp], Mask]:
         """The place of each term, and whether it has one."""
+        places = self.places(terms)
+        return places, places < self._size
+
+    def places(self, terms: Terms) -> NDArray[np.intp]:
+        """The place of each term; behind the last for one that has none."""
         at = self._first.take(terms >> self._drop).astype(np.intp)
         at += self._terms.take(at) < terms  # so many are a step away that it is taken for all at once
         found = self._terms.take(at)
@@ -43,4 +48,4 @@ class TermIndex:
         if len(short):  # hardly ever
             at[short] = np.searchsorted(self._terms, terms[short])
             found[short] = self._terms.take(at.take(short))
-        return at, (found == terms) & (at < self._size)
+        return np.where(found == terms, at, self._size)

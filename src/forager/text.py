@@ -34,6 +34,7 @@ LONGEST = 64  # code points of a word that count
 
 _SEED, _K1, _K2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F
 _WRAP = 0xFFFF_FFFF_FFFF_FFFF
+_K1_INVERSE = pow(_K1, -1, 1 << 64)
 _U32 = np.uint64(32)
 _LOW_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # masks that keep the first n bytes of a chunk
 
@@ -98,7 +99,12 @@ def url_terms(urls: Sequence[str]) -> Ragged:
 
 def url_text(url: str) -> str:
     """What `url_terms` hashes of a URL."""
-    return unquote(url.partition("://")[2] or url).replace("_", " ")
+    return unescaped(url.partition("://")[2] or url).replace("_", " ")
+
+
+def unescaped(url: str) -> str:
+    """ "%7Esvc" is "~svc"."""
+    return unquote(url) if "%" in url else url
 
 
 def words(text: str) -> list[str]:
@@ -122,6 +128,17 @@ def mix(terms: Terms, salt: NDArray[Any] | int) -> Terms:
     """A new term for each (term, small int), such as a word and its offset from a link."""
     salts = np.asarray(salt, np.int64).astype(np.uint64)
     return mixed((terms | (salts + np.uint64(1)) << _U32) * np.uint64(_K1))
+
+
+def code(word: str, salt: int) -> int:
+    """mix(term(word), salt) = mixed(code(word, salt))"""
+    return (term(word) | salt + 1 << 32) * _K1 & _WRAP
+
+
+def decoded(codes: Parts64) -> tuple[Terms, NDArray[np.int64]]:
+    """The terms and the salts of codes."""
+    both = codes * np.uint64(_K1_INVERSE)
+    return both.astype(np.uint32), (both >> _U32).astype(np.int64) - 1
 
 
 def term_part(terms: Terms) -> Parts64:

@@ -188,6 +188,10 @@ class Page:
         """Its words, counted when first asked for: critics and strategies want the same."""
         return Bag.of(self.terms.values)
 
+    @cached_property
+    def heading_texts(self) -> list[str]:
+        return [self.text(heading.first_leaf, heading.last_leaf) for heading in self.headings]
+
     def text(self, first: int, last: int) -> str:
         """The text of leaves first..last, both included."""
         return " ".join([leaf for leaf in self.leaves[first : last + 1] if leaf])
@@ -286,6 +290,10 @@ class Known:
     inlinks: Ids  # (n,) pages seen to link to it, this one not counted
     relevant_inlinks: Ids  # (n,) those of them with relevance >= 0.5
 
+    def take(self, rows: Sequence[int]) -> Known:
+        at = np.asarray(rows, np.intp)
+        return Known(self.relevance[at], self.inlinks[at], self.relevant_inlinks[at])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inlinks:
@@ -316,6 +324,10 @@ class Visit:
     judgement: Judgement
     trace: Trace
     known: Known
+
+    def take(self, rows: Sequence[int]) -> Visit:
+        """With some of the links."""
+        return Visit(self.page, self.links.take(rows), self.judgement, self.trace, self.known.take(rows))
 
     def __repr__(self) -> str:
         return f"Visit({self.page.url!r}, relevance {self.judgement.relevance:.3f}, depth {self.trace.depth})"

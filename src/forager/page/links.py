@@ -35,8 +35,14 @@ class ParsedLinks(Links):
 
     @cached_property
     def anchors(self) -> tuple[str, ...]:
-        spans = zip(self.first_leaf.tolist(), self.last_leaf.tolist(), strict=True)
-        return tuple([_anchor(self._leaves, first, last) for first, last in spans])
+        first, last, leaves = self.first_leaf.tolist(), self.last_leaf.tolist(), self._leaves
+        anchors = [leaves[at] for at in first]
+        together = "".join(anchors)
+        plain = together.isprintable() and "  " not in together and max(map(len, anchors), default=0) <= LONGEST
+        others = [row for row, at in enumerate(first) if not plain or last[row] != at]  # on most pages there are few
+        for row in others:
+            anchors[row] = _anchor(leaves, first[row], last[row])
+        return tuple(anchors)
 
     def take(self, rows: Sequence[int]) -> Links:
         if "anchors" in self.__dict__:  # made, or given to a copy with other columns
@@ -48,9 +54,4 @@ class ParsedLinks(Links):
 
 
 def _anchor(leaves: Sequence[str], first: int, last: int) -> str:
-    if first == last:
-        leaf = leaves[first]
-        if len(leaf) <= LONGEST and leaf.isprintable() and "  " not in leaf:  # as of most
-            return leaf.strip()
-        return " ".join(leaf[:LONGEST].split())
     return " ".join(" ".join(leaves[first : min(last, first + _LEAVES) + 1])[:LONGEST].split())

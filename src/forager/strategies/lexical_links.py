@@ -129,7 +129,7 @@ class LinkLevels:
             "content": self.words.content_matches(page.text(first, last)),
             "page": self.path.page_matches(found.terms, found.weights),
         }
-        levels = self(replace(visit, links=visit.links.take([link])))[0]
+        levels = self(visit.take([link]))[0]
         levels = np.ceil(levels).astype(int).tolist()  # finer or not
         names = ("words around it", "anchor", "page" if found.spoken else "page, word by word,")
         told = [
