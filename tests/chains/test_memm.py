@@ -14,9 +14,9 @@ from forager.chains import memm
 from forager.chains.fitting import Settings
 from forager.chains.memm import Likelihood, Memm, marginal_priority, viterbi_priority
 from forager.chains.paths import Paths
-from forager.chains.rows import Reals
+from forager.chains.rows import LEAST, Reals
 from forager.errors import ForagerError
-from forager.types import Ids
+from forager.types import Floats, Ids
 
 from . import drawn
 
@@ -71,6 +71,61 @@ def test_a_batch_gives_what_its_rows_give_one_by_one(seed: int, best: bool) -> N
     shared = model.forward(previous[:1], own, best=best)
     np.testing.assert_allclose(shared, model.forward(np.repeat(previous[:1], 6, axis=0), own, best=best))
     assert model.forward(previous[:1], own[:0]).shape == (0, 5)
+
+
+def two(
+    chance: np.random.Generator, states: int, *, first: bool, scale: float = 1.0
+) -> tuple[Memm, Floats | None, Floats]:
+    """A model, the row of a page or none, and what is seen of the seven pages after it and of those after them."""
+    model = drawn.memm(chance, states, FEATURES, scale=scale)
+    before = None if first else scale * chance.normal(size=states)
+    if before is not None:
+        before = (before - np.logaddexp.reduce(before)).astype(np.float32)
+    seen = scale * chance.normal(size=(7, states**2 + (states if first else states**2)))
+    return model, before, seen.astype(np.float32)
+
+
+def stepped(model: Memm, before: Floats | None, seen: Floats, *, best: bool) -> tuple[Reals, Reals]:
+    """Both steps, one after the other, in 64 bits."""
+    cut = model.states if before is None else model.states**2
+    constant = model.first[-1] if before is None else model.after[-1]
+    row = None if before is None else np.asarray(before, np.float64)[None]
+    here = model.step(row, seen[:, :cut] + constant, best=best)
+    return here, model.step(here, seen[:, cut:] + model.after[-1], best=best)
+
+
+@given(drawn.seeds, st.integers(2, 6), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_two_steps_at_once_are_two_steps(seed: int, states: int, first: bool) -> None:
+    model, before, seen = two(np.random.default_rng(seed), states, first=first)
+    (alpha, chances), (here, ahead) = model.steps(before, seen), stepped(model, before, seen, best=False)
+    assert alpha.dtype == chances.dtype == np.float32
+    np.testing.assert_allclose(alpha, here, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(chances.T, np.exp(ahead), rtol=1e-4)
+
+
+@given(drawn.seeds, st.integers(2, 6), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_two_best_steps_at_once_are_two_steps(seed: int, states: int, first: bool) -> None:
+    model, before, seen = two(np.random.default_rng(seed), states, first=first)
+    (delta, after), (here, ahead) = model.best_steps(before, seen), stepped(model, before, seen, best=True)
+    np.testing.assert_allclose(delta, here, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(after, ahead, rtol=1e-4, atol=1e-5)
+
+
+@given(drawn.seeds, st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_what_two_steps_leave_of_a_state_has_a_logarithm(seed: int, first: bool) -> None:
+    model, before, seen = two(np.random.default_rng(seed), 5, first=first, scale=100)
+    alpha, chances = model.steps(before, seen)
+    assert np.isfinite(alpha).all()
+    assert alpha.min() == pytest.approx(np.log(LEAST))
+    np.testing.assert_allclose(np.exp(alpha).sum(axis=1), 1, rtol=1e-4)
+    np.testing.assert_allclose(chances.sum(axis=0), 1, rtol=1e-4)
+    delta, after = model.best_steps(before, seen)
+    assert np.isfinite([delta, after]).all()
+    assert not delta.max(axis=1).any()
+    assert not after.max(axis=1).any()
 
 
 @given(drawn.seeds)

@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forager.chains.vocabulary import Vocabulary
 from forager.strategies.crf_features import (
     ABOVE,
     ANCHOR,
+    DEPTH,
     FLAG,
+    HEAD,
     HEADING,
-    LINK_FLAG,
-    LINK_SHAPE,
+    LAST,
+    LIES,
+    LINK,
     NEAR,
     PATH,
-    REST,
-    REST_SHAPE,
-    SHAPE,
+    SECOND_LAST,
+    TAIL,
     TITLE,
     TOKEN,
-    URL_SHAPE,
+    TOLD,
     WORD,
     Features,
-    Seen,
+    tail,
 )
-from forager.strategies.crf_texts import Addresses, tails, tokens
-from forager.text import mix, term
+from forager.strategies.seen import Seen
+from forager.text import code, decoded
 from forager.types import Page, Url
 from tests.visits import page_of
 
 OURS, THESIS = Features(), Features(ours=False)
-NAMED = {"below", "beside", "above", "across", "elsewhere"}
 
 COURSE = page_of(
     "http://cs.test/~svc/teaching/cs412/",
@@ -47,16 +45,22 @@ COURSE = page_of(
 )
 
 
-def hashed(kind: int, *words: str) -> set[int]:
-    return set(mix(np.array([term(word) for word in words], np.uint32), kind).tolist())
+def coded(kind: int, *words: str) -> set[int]:
+    return {code(word, kind) for word in words}
 
 
 def of_row(seen: Seen, row: int) -> set[int]:
-    return set(seen.values[seen.rows == row].tolist())
+    codes, rows = seen.once()
+    return set(codes[rows == row].tolist())
 
 
 def of_page(features: Features, page: Page) -> set[int]:
     return of_row(features(page, page.links), len(page.links))
+
+
+def told(features: Features, page: Page, link: int) -> list[str]:
+    codes, rows = features(page, page.links).once()
+    return features.told(page, page.links, codes[rows == link])
 
 
 # ---- as the thesis has them -----------------------------------------------------------------------------------------
@@ -65,21 +69,22 @@ def of_page(features: Features, page: Page) -> set[int]:
 def test_a_link_in_the_thesis() -> None:
     """Its anchor, ten words on either side, its path in tokens with the extension, and a constant."""
     near = [f"{side}{far}" for side in "ab" for far in range(1, 11)]
-    expected = hashed(ANCHOR, "cs", "412", "exercise", "3") | hashed(NEAR, *near) | hashed(LINK_FLAG, "link")
-    expected |= hashed(PATH, "_", "_svc", "teaching", "cs412", "hw", "3", "ps")
+    expected = coded(ANCHOR, "cs", "412", "exercise", "3") | coded(NEAR, *near) | coded(LINK, "link")
+    expected |= coded(PATH, "_", "_svc", "teaching", "cs412", "hw", "3", "ps")
     seen = THESIS(COURSE, COURSE.links)
     assert of_row(seen, 0) == expected
-    assert seen.count == 3
-    behind = hashed(NEAR, *(f"a{far}" for far in range(4, 11)), "far", "other", "pages") | hashed(ANCHOR, "up")
-    assert of_row(seen, 1) == behind | hashed(PATH, "_", "_svc") | hashed(LINK_FLAG, "link")
+    assert seen.links.shape[1] == 2
+    behind = coded(NEAR, *(f"a{far}" for far in range(4, 11)), "far", "other", "pages") | coded(ANCHOR, "up")
+    assert of_row(seen, 1) == behind | coded(PATH, "_", "_svc") | coded(LINK, "link")
 
 
 def test_a_page_in_the_thesis() -> None:
     """Words of head and body, tokens of the URL, and that it has a heading of the set."""
     near = [f"{side}{far}" for side in "ab" for far in range(1, 11)]
-    said = ["cs", "412", "notes", "logic", "a", "course", "courses", "far", "exercise", "3", "other", "pages", "up"]
-    expected = hashed(WORD, *said, *near) | hashed(FLAG, "page", "heading_of_set")
-    assert of_page(THESIS, COURSE) == expected | hashed(TOKEN, "cs", "test", "_", "_svc", "teaching", "cs412")
+    said = ["cs", "412", "notes", "courses", "far", "exercise", "3", "other", "pages", "up"]
+    expected = coded(WORD, *said, *near) | coded(HEAD, "logic", "a", "course")
+    expected |= coded(FLAG, "any page", "a heading of the set")
+    assert of_page(THESIS, COURSE) == expected | coded(TOKEN, "cs", "test", "_", "_svc", "teaching", "cs412")
 
 
 @pytest.mark.parametrize(
@@ -87,16 +92,16 @@ def test_a_page_in_the_thesis() -> None:
     [("Courses", True), ("research interests.", True), ("Courses of 1996", False), ("Staff", False)],
 )
 def test_headings_of_the_set(heading: str, known: bool) -> None:
-    page = page_of("http://a.test/", f"<h3>{heading}</h3><p>Courses</p>")
-    assert (hashed(FLAG, "heading_of_set") <= of_page(THESIS, page)) == known
-    assert hashed(FLAG, "heading_of_set") <= of_page(Features(headings=frozenset([heading.lower().strip(".")])), page)
+    page, flag = page_of("http://a.test/", f"<h3>{heading}</h3><p>Courses</p>"), coded(FLAG, "a heading of the set")
+    assert (flag <= of_page(THESIS, page)) == known
+    assert flag <= of_page(Features(headings=frozenset([heading.lower().strip(".")])), page)
 
 
 @pytest.mark.parametrize(("items", "repeats"), [(5, False), (6, True)])
 def test_repeated_structure(items: int, repeats: bool) -> None:
     page = page_of("http://a.test/", "<ul>" + "<li>name <b>number</b></li>" * items + "</ul>")
     for features in (OURS, THESIS):
-        assert (hashed(FLAG, "repeats") <= of_page(features, page)) == repeats
+        assert (coded(FLAG, "repeated structure") <= of_page(features, page)) == repeats
 
 
 def test_a_page_has_the_same_features_whichever_links_are_asked_for() -> None:
@@ -109,128 +114,54 @@ def test_a_page_has_the_same_features_whichever_links_are_asked_for() -> None:
 
 
 def test_a_link_of_ours() -> None:
-    more = hashed(LINK_SHAPE, "cs000", "exercise0") | hashed(REST_SHAPE, "hw0") | hashed(REST, "hw", "3", "ps")
-    more |= hashed(ABOVE, "courses") | hashed(LINK_FLAG, "link", "beside", "body_p_a", "own_number", "number")
-    assert of_row(OURS(COURSE, COURSE.links), 0) == of_row(THESIS(COURSE, COURSE.links), 0) | more
-    up = hashed(ABOVE, "other", "pages") | hashed(LINK_FLAG, "link", "above", "ul_li_a")
-    assert of_row(OURS(COURSE, COURSE.links), 1) == of_row(THESIS(COURSE, COURSE.links), 1) | up
+    """Numbers are alike but in words around; of an anchor six words count, of a URL the last six."""
+    near = [f"{side}{far}" for side in "ab" for far in range(1, 5)]
+    expected = coded(ANCHOR, "cs", "000", "exercise", "0") | coded(NEAR, *near) | coded(ABOVE, "courses")
+    expected |= coded(PATH, "_svc", "teaching", "cs000", "hw", "0", "ps") | coded(LAST, "ps") | coded(SECOND_LAST, "0")
+    expected |= coded(LIES, "in the folder", "in the folder, +3 words") | coded(DEPTH, "7 words")
+    assert of_row(OURS(COURSE, COURSE.links), 0) == expected | coded(TAIL, "body p a") | coded(LINK, "link")
+    up = coded(ANCHOR, "up") | coded(NEAR, "a10", "far", "other", "pages") | coded(ABOVE, "other", "pages")
+    up |= coded(PATH, "_", "_svc") | coded(LAST, "_svc") | coded(SECOND_LAST, "_")
+    up |= coded(LIES, "on the site", "on the site, -2 words") | coded(DEPTH, "2 words")
+    assert of_row(OURS(COURSE, COURSE.links), 1) == up | coded(TAIL, "ul li a") | coded(LINK, "link")
 
 
 def test_a_page_of_ours() -> None:
-    """2 links are 10 in binary, 1 of them with a number is 1; 33 words are 100001."""
-    more = hashed(TITLE, "cs", "412", "notes") | hashed(HEADING, "courses", "other", "pages")
-    more |= hashed(SHAPE, "cs000") | hashed(URL_SHAPE, "cs000") | hashed(FLAG, "links_2", "numbered_1", "words_6")
+    """2 links are 2 or more; they have 4 digits, and the page has 33 words, 32 or more."""
+    near = [f"{side}{far}" for side in "ab" for far in range(1, 11)]
+    said = ["cs", "412", "notes", "courses", "far", "exercise", "3", "other", "pages", "up"]
+    expected = coded(WORD, *said, *near) | coded(HEAD, "logic", "a", "course")
+    expected |= coded(TOKEN, "_", "_svc", "teaching", "cs000") | coded(HEADING, "courses", "other", "pages")
+    expected |= coded(TITLE, "cs", "000", "notes") | coded(FLAG, "any page", "a heading of the set")
     assert len(COURSE.terms.values) == 33
-    assert of_page(OURS, COURSE) == of_page(THESIS, COURSE) | more
+    counts = coded(FLAG, "links from 2 on", "digits in links from 4 on", "words from 32 on")
+    assert of_page(OURS, COURSE) == expected | counts
 
 
 @pytest.mark.parametrize(
-    ("anchor", "shapes"),
-    [
-        ("CS412", ["cs000"]),
-        ("CS 412", ["cs000"]),
-        ("cs-412", ["cs000"]),
-        ("CS.412", ["cs000"]),
-        ("CS  412", ["000"]),  # two blanks are more than one: nothing is joined
-        ("412", ["000"]),
-        ("6.001 Sp96", ["0", "000", "sp00"]),
-        ("Algorithms", []),
-    ],
+    ("path", "last"),
+    [("html body div#main.wide ul.x li a", "ul li a"), ("a", "a"), ("p a.x", "p a"), ("", "")],
 )
-def test_shapes(anchor: str, shapes: list[str]) -> None:
-    links = replace(COURSE.links.take([1]), anchors=(anchor,))
-    told = OURS.names(COURSE, links, 0)
-    assert [name.removesuffix(" (shape)") for name in told if name.endswith(" (shape)")] == shapes
-    assert told.count("number") + told.count("own_number") == len(shapes)
-
-
-@pytest.mark.parametrize(
-    ("page", "anchor", "flag"),
-    [
-        ("<title>CS 412</title>", "cs412 homework", "own_number"),
-        ("<title>CS 413</title>", "cs412 homework", "number"),
-        ("<title>Notes</title>", "page 7", "own_number"),  # of the URL of the page
-        ("<title>Notes</title>", "page", None),
-    ],
-)
-def test_a_number_of_the_page_or_another(page: str, anchor: str, flag: str | None) -> None:
-    made = page_of("http://a.test/page7/", f'{page}<a href="next">{anchor}</a>')
-    told = OURS.names(made, made.links, 0)
-    assert [name for name in told if name in ("number", "own_number")] == ([flag] if flag else [])
-
-
-def test_what_the_url_of_a_link_has_beyond_the_folder() -> None:
-    """Where it lies elsewhere its whole path has shapes."""
-    page = page_of("http://a.test/2/x.html", '<a href="y/cs1.html">i</a><a href="/z/cs1.html">j</a>')
-    near, far = (OURS.names(page, page.links, link) for link in (0, 1))
-    assert [name for name in near if "rest" in name] == [
-        *(f"{word} in rest of URL" for word in ("y", "cs1", "html")),
-        "cs0 in rest of URL (shape)",
-    ]
-    assert [name for name in far if "rest" in name] == ["cs0 in rest of URL (shape)"]
-
-
-PLACES = {
-    "http://a.test/x/y/p.html": {
-        "http://a.test/x/y/z/q.html": "below",
-        "http://a.test/x/y/z/": "below",
-        "http://a.test/x/y/q.html": "beside",
-        "http://a.test/x/y/": "above",
-        "http://a.test/x/": "above",
-        "http://a.test/x/q.html": "above",
-        "http://a.test/": "above",
-        "http://a.test/w/": "across",
-        "http://a.test/x/z/q.html": "across",
-        "http://a.test/x/yy/": "across",
-        "http://www.a.test/x/y/q.html": "elsewhere",
-        "https://a.test/x/y/q.html": "elsewhere",
-        "http://a.test.com/x/y/q.html": "elsewhere",
-    },
-    "http://a.test/xy/p": {"http://a.test/x/": "across", "http://a.test/xy/z/": "below"},
-    "http://b.test/": {"http://b.test/q": "beside", "http://b.test/q/": "below", "http://a.test/": "elsewhere"},
-}
-
-
-@pytest.mark.parametrize("page", PLACES)
-def test_how_a_link_lies_to_the_page(page: str) -> None:
-    there = PLACES[page]
-    assert dict(zip(there, Addresses.of(Url(page), [Url(url) for url in there]).places, strict=True)) == there
-    one = page_of(page, "".join(f'<a href="{url}">x</a>' for url in there))
-    told = [NAMED & set(OURS.names(one, one.links, link)) for link in range(len(there))]
-    assert told == [{place} for place in there.values()]
-    assert not NAMED & set(THESIS.names(one, one.links, 0))
-
-
-def test_tokens_and_tails() -> None:
-    assert tokens("a.test/~svc/old_notes.html").split() == ["a.test/", "_", "_svc/old", "notes.html"]
-    assert tails(["html body div#main.wide ul.x li a", "a", "html body div#main.wide ul.x li a"]) == [
-        "ul_li_a",
-        "a",
-        "ul_li_a",
-    ]
+def test_the_last_elements_of_a_tag_path(path: str, last: str) -> None:
+    assert tail(path) == last
 
 
 def test_the_heading_above() -> None:
     """The last one that ends before the link; a link in a heading has the one before it; a long one in part."""
-    long = "word " * 60 + "tail"
     page = page_of(
         "http://a.test/",
         '<a href="a">a</a><h1>One</h1><a href="b">b</a><h2>Two <a href="c">c</a></h2><a href="d">d</a>'
-        f'<h2>{long}</h2><a href="e">e</a>',
+        '<h2>of this four words count</h2><a href="e">e</a>',
     )
-    told = [
-        [name.partition(" ")[0] for name in OURS.names(page, page.links, link) if "above" in name] for link in range(5)
-    ]
-    assert told == [[], ["one"], ["one"], ["two", "c"], ["word"] * 60]
+    above = [{name.partition(" ")[0] for name in told(OURS, page, link) if "above" in name} for link in range(5)]
+    assert above == [set(), {"one"}, {"one"}, {"two", "c"}, {"of", "this", "four", "words"}]
 
 
 def test_a_huge_anchor_counts_in_part() -> None:
     anchor = " ".join(f"w{i}" for i in range(300))
     page = page_of("http://a.test/", f'<p>before <a href="x">{anchor}</a> behind</p>')
-    row = of_row(THESIS(page, page.links), 0)
-    near = hashed(NEAR, "before", *(f"w{i}" for i in range(100, 110)))
-    expected = hashed(ANCHOR, *(f"w{i}" for i in range(100))) | near
-    assert row == expected | hashed(PATH, "x") | hashed(LINK_FLAG, "link")
+    expected = coded(ANCHOR, *(f"w{i}" for i in range(10))) | coded(NEAR, "before", "behind")
+    assert of_row(THESIS(page, page.links), 0) == expected | coded(PATH, "x") | coded(LINK, "link")
 
 
 # ---- odd pages ------------------------------------------------------------------------------------------------------
@@ -239,15 +170,15 @@ def test_a_huge_anchor_counts_in_part() -> None:
 def test_a_page_with_nothing_on_it() -> None:
     page = page_of("http://a.test/", "<p></p>")
     seen = OURS(page, page.links)
-    assert seen.count == 1
-    counts = hashed(FLAG, "page", "links_0", "numbered_0", "words_0")
-    assert of_row(seen, 0) == counts | hashed(TOKEN, "a", "test")
-    assert of_page(THESIS, page) == hashed(FLAG, "page") | hashed(TOKEN, "a", "test")
+    assert seen.links.shape[1] == 0
+    counts = coded(FLAG, "any page", "links from 0 on", "digits in links from 0 on", "words from 0 on")
+    assert of_row(seen, 0) == counts
+    assert of_page(THESIS, page) == coded(FLAG, "any page") | coded(TOKEN, "a", "test")
 
 
 def test_an_anchor_without_text() -> None:
     page = page_of("http://a.test/", '<p>one <a href="x"><img src="y"></a> two</p>')
-    assert hashed(NEAR, "one", "two") <= of_row(THESIS(page, page.links), 0)
+    assert coded(NEAR, "one", "two") <= of_row(THESIS(page, page.links), 0)
 
 
 @given(
@@ -256,60 +187,20 @@ def test_an_anchor_without_text() -> None:
 @settings(max_examples=200, deadline=None)
 def test_every_feature_of_a_link_has_its_name(text: str) -> None:
     """Whatever an anchor, a title and an address say."""
-    page = replace(COURSE, title=text, keywords=text, url=Url(f"http://a.test/{text}"))
-    links = replace(COURSE.links.take([0]), anchors=(text,), targets=(Url(f"http://a.test/{text}/{text}"),))
-    page = replace(page, url=Url(page.url.replace("\n", "")), links=links)
-    links = replace(links, targets=(Url(links.targets[0].replace("\n", "")),))
+    target = Url(f"http://a.test/{text}/{text}".replace("\x1e", ""))
+    links = replace(COURSE.links.take([0]), anchors=(text,), targets=(target,))
+    page = replace(COURSE, title=text, keywords=text, url=target, links=links)
     for features in (OURS, THESIS):
-        seen, names = features(page, links), features.names(page, links, 0)
-        values = seen.values[seen.rows == 0].tolist()
-        assert len(values) == len(names)
-        assert values == [spelt(name) for name in names]
+        codes, rows = features(page, links).once()
+        names = features.told(page, links, codes)
+        assert len(names) == len(codes) == len(rows)
+        for name, own, kind in zip(names, codes.tolist(), decoded(codes)[1].tolist(), strict=True):
+            before, after = TOLD[kind].split("{}") if "{}" in TOLD[kind] else (name, "")
+            word = "link" if kind == LINK else name.removeprefix(before).removesuffix(after)
+            assert own == code(word, kind), name
 
 
-def spelt(name: str) -> int:
-    """The feature that a name stands for."""
-    ends = {
-        " in rest of URL (shape)": REST_SHAPE,
-        " (shape)": LINK_SHAPE,
-        " in rest of URL": REST,
-        " in heading above": ABOVE,
-        " in URL": PATH,
-        " near": NEAR,
-    }
-    kind, word = next(((kind, name.removesuffix(end)) for end, kind in ends.items() if name.endswith(end)), (-1, name))
-    flags = NAMED | {"link", "number", "own_number", "body_p_a"}
-    return min(hashed(kind if kind >= 0 else LINK_FLAG if word in flags else ANCHOR, word))
-
-
-# ---- sums -----------------------------------------------------------------------------------------------------------
-
-FEATURES = [0, 1, 4095, 4096, 4097, 2**20, 2**31, 2**32 - 4096, 2**32 - 1]  # some begin alike
-
-
-def seen_of(cells: Iterable[tuple[int, int]], count: int) -> Seen:
-    pairs = np.array(list(cells), np.int64).reshape(-1, 2)
-    return Seen(pairs[:, 0].astype(np.uint32), pairs[:, 1], count)
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from(FEATURES), st.integers(0, 6)), max_size=40),
-    st.lists(st.sampled_from(FEATURES), unique=True),
-    st.integers(0, 1000),
-)
-@settings(deadline=None)
-def test_sums_without_the_matrix(cells: Sequence[tuple[int, int]], terms: list[int], seed: int) -> None:
-    known, seen = Vocabulary(np.array(sorted(terms), np.uint32)), seen_of(cells, 8)
-    dense = np.array([[(term, row) in cells for term in sorted(terms)] for row in range(8)], float).reshape(8, -1)
-    weights = np.random.default_rng(seed).normal(size=(len(terms), 3)).astype(np.float32)
-    np.testing.assert_array_equal(seen.matrix(known, len(terms)).toarray(), dense)
-    np.testing.assert_allclose(seen.sums(known, weights), dense @ weights, atol=1e-5)
-    np.testing.assert_allclose(seen.sums(known, weights), seen.matrix(known, len(terms)) @ weights, atol=1e-5)
-    assert seen.matrix(known, len(terms) + 2).shape == (8, len(terms) + 2)
-
-
-def test_sums_of_very_many_rows() -> None:
-    """More than 16 bits can number; the upper half has another feature."""
-    seen = seen_of(((4096 if row < 35_000 else 8192, row) for row in range(0, 70_000, 2)), 70_000)
-    sums = seen.sums(Vocabulary(np.array([4096, 8192], np.uint32)), np.array([[2.0], [3.0]], np.float32))
-    assert sums[:, 0].tolist() == [2.0, 0.0] * 17_500 + [3.0, 0.0] * 17_500
+def test_a_page_of_which_no_link_is_asked_for() -> None:
+    codes, rows = OURS(COURSE, COURSE.links.take([])).once()
+    assert set(rows.tolist()) == {0}
+    assert set(codes.tolist()) == of_page(OURS, COURSE)

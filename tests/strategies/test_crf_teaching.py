@@ -20,6 +20,7 @@ from forager.strategies import crf_teaching
 from forager.strategies.crf_features import Features
 from forager.strategies.crf_lessons import Lessons
 from forager.strategies.crf_teaching import GAMMAS, States, above, label_order, links_ahead, visited_reward
+from forager.text import mixed
 from forager.types import Url
 from tests.chains import drawn
 from tests.chains.test_crf import reward_by_definition
@@ -145,15 +146,16 @@ def test_of_several_links_to_a_page_the_one_that_was_clicked() -> None:
         path = ShownPath("p", (Step(small_url("a")), Step(small_url("b"), anchor)), Outcome.GOAL)
         seen, page = Lessons.of(ground, [path], Features()), next(iter(ground.pages([0])))
         assert page is not None
-        expected = Features()(page, page.links.take([clicked]))
-        assert set(seen.seen.values[seen.seen.rows == 0]) == set(expected.values[expected.rows == 0])
+        codes, rows = Features()(page, page.links.take([clicked])).once()
+        assert set(seen.seen.values[seen.seen.rows == 0]) == set(mixed(codes[rows == 0]))
 
 
 def test_features_count_by_sites_or_by_pages() -> None:
     """Six sites and three wanted: on three of them; of five sites, on two pages."""
     ground = schools(NAMES[:-1])
     words = {  # a feature of the home page of each
-        name: set(Features()(page_at("/", name), page_at("/", name).links.take([])).values.tolist()) for name in "ab"
+        name: set(mixed(Features()(page_at("/", name), page_at("/", name).links.take([])).page).tolist())
+        for name in "ab"
     }
     pages, _ = Lessons.of(ground, LESSON, Features()).known(3)
     assert words["a"] & words["b"] <= set(pages.terms.tolist())

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -14,51 +16,49 @@ from hypothesis import strategies as st
 
 from forager import models
 from forager.chains import memm
-from forager.chains.rows import shares
+from forager.chains.paths import Paths
+from forager.chains.rows import Reals, Sparse, shares
 from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
 from forager.paths import Ground, Outcome, ShownPath, Step, visit_with
 from forager.similarity import Idf, Query
 from forager.strategies.memm import MemmCrawler
 from forager.strategies.memm_observations import (
-    A_IN,
-    A_OUT,
-    ANCHOR_IN,
-    ANCHOR_OUT,
-    B_IN,
-    B_OUT,
-    C_IN,
-    C_OUT,
-    DESCRIPTION,
-    H_IN,
-    H_OUT,
-    HEAD,
-    HEAD_IN,
-    L_IN,
-    L_OUT,
-    LED,
-    LINKED,
-    RELATION,
-    SIZE,
-    SIZE_IN,
-    TEXT,
-    TITLE,
-    TITLE_IN,
-    U_IN,
-    U_OUT,
-    URL,
-    URL_IN,
-    WORD,
+    ABOVE,
+    ADDRESS,
+    ADDRESSED,
+    ALIKE,
+    ANCHOR,
+    ANCHORED,
+    BEFORE,
+    BEHIND,
+    DEPTH,
+    DESCRIBED,
+    ENTITLED,
+    HEADED,
+    HELD,
+    KINDS,
+    LAST,
+    LED_BY,
+    LIES,
+    LINKING,
+    SECOND_LAST,
+    SIZED,
+    VERSION,
     Observer,
     Sets,
 )
-from forager.text import mix, term, terms, url_text
-from forager.types import Page, Ragged, Terms, Url
-from tests.visits import page_of
+from forager.strategies.memm_teaching import by_rows
+from forager.text import mix, term
+from forager.types import NEVER, Floats, Page, Ragged, Terms, Url
+from tests.visits import inlinks, page_of, visit_of
 
+INFERENCES = ("discounted", "marginal", "viterbi")
+SEED = np.empty((0, 0), np.float32)  # what travels to a page that nothing led to
+AHEAD = len(KINDS)  # added to a kind, where it is seen of the page that a link leads to
 NAMES = ("a", "b", "c", "d", "e", "f")
 COURSES, PEOPLE = 4, 6
-TEACHING = "Every course"
+TEACHING = "Every course, every year"
 
 
 def markup(title: str, text: str, links: dict[str, str]) -> str:
@@ -106,11 +106,17 @@ def taught() -> MemmCrawler:
 
 def scores(strategy: MemmCrawler, path: str) -> dict[str, float]:
     page = PAGES[Url(f"http://www.f.edu{path}")]
-    scored = strategy.score(visit_with(page, np.empty((0, 0), np.float32)))
+    scored = strategy.score(visit_with(page, SEED))
     return dict(zip(page.links.anchors, scored.scores.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("inference", ["discounted", "marginal", "viterbi"])
+def travelling(strategy: MemmCrawler, page: Page, state: Floats = SEED) -> Floats:
+    travels = strategy.score(visit_with(page, state)).state
+    assert travels is not None
+    return travels
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
 def test_the_way_learnt_on_some_sites_is_known_on_another(inference: str) -> None:
     strategy = crawler(inference=inference).taught(ground(*NAMES[:-1]))
     home = scores(strategy, "/")
@@ -121,14 +127,12 @@ def test_the_way_learnt_on_some_sites_is_known_on_another(inference: str) -> Non
 def test_walks_down_the_layers_teach_how_near_a_page_is() -> None:
     """All walks begin far away, and never see a link that leads nowhere: what they teach is how a path goes on."""
     strategy = crawler(drawn="walks", states=5, count=300).taught(ground(*NAMES[:-1]))
-    assert strategy._known is not None
-    state, hops = np.empty((0, 0), np.float32), []
+    state, hops = SEED, []
     for path, anchor in (("/people/1", "Home"), ("/", TEACHING), ("/teaching", "CS 1 lectures")):
         page = PAGES[Url(f"http://www.f.edu{path}")]
-        here, _, travels = strategy._forward(strategy._known, visit_with(page, state))
         row = page.links.anchors.index(anchor)
-        state = travels[row : row + 1]
-        hops.append(float(shares(here)[row] @ np.arange(5)))
+        state = travelling(strategy, page, state)[row : row + 1]
+        hops.append(float(shares(state[:, :5])[0] @ np.arange(5)))
     assert hops[0] > hops[1] > hops[2]
 
 
@@ -140,39 +144,117 @@ def test_each_set_of_features_can_be_taught(features: str) -> None:
     assert same == (features == "words"), "words of the page alone cannot tell its links apart"
 
 
-def test_few_shown_paths_teach_too() -> None:
+def shown_on(names: Sequence[str]) -> list[ShownPath]:
+    """Two paths on each site, one that arrived and one that did not."""
     ways = {Outcome.GOAL: ("/", "/teaching", "/courses/cs1"), Outcome.FAIL: ("/", "/people", "/people/1")}
-    shown = [
+    return [
         ShownPath(f"{name} {end}", tuple(Step(Url(f"http://www.{name}.edu{path}")) for path in way), end)
-        for name in NAMES[:3]
+        for name in names
         for end, way in ways.items()
     ]
-    home = scores(crawler().taught(ground(*NAMES[:3]), shown), "/")
+
+
+def test_few_shown_paths_teach_too() -> None:
+    home = scores(crawler().taught(ground(*NAMES[:3]), shown_on(NAMES[:3])), "/")
     assert home[TEACHING] > home["People"]
 
 
-def test_what_travels_is_the_chain_of_the_model(taught: MemmCrawler) -> None:
+def along(model: memm.Memm, rows: Sparse, *, best: bool) -> list[Reals]:
+    """The rows of the chain, from the first page on."""
+    found: list[Reals] = []
+    for at in range(rows.shape[0]):
+        found.append(model.forward(found[-1] if found else None, rows[at], best=best))
+    return found
+
+
+def valued(strategy: MemmCrawler, row: Reals) -> float:
+    """The score of a link by the row that is expected of its target."""
+    if strategy.inference == "viterbi":
+        return float(memm.viterbi_priority(row)[0])
+    if strategy.inference == "marginal":
+        return float(memm.marginal_priority(row)[0])
+    near = strategy.states - 1
+    return float(shares(row)[0, :near] @ strategy.gamma ** np.arange(near))
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
+@pytest.mark.parametrize("features", ["ours", "all", "text", "words"])
+@pytest.mark.parametrize("drawn", ["links", "walks"])
+def test_a_crawl_sees_a_path_as_training_described_it(
+    drawn: str, features: str, inference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows that the model was trained on, taken one by one; of the end of a walk more is seen than of a link."""
+    described, train = [], memm.train
+
+    def heard(paths: Paths, *args: object, **options: object) -> memm.Memm:
+        described.append(paths)
+        return train(paths, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(memm, "train", heard)
+    strategy, way = crawler(drawn=drawn, features=features, inference=inference), shown_on(["a"])[0]
+    strategy = strategy.taught(ground("a", "b"), [way, *shown_on(["b"])])
+    assert strategy._known is not None
+    (paths,) = described
+    begin, end = paths.offsets[1:3] if drawn == "links" else paths.offsets[:2]
+    expected = along(strategy._known.model, paths.observations[begin:end], best=inference == "viterbi")
+    state, pages = SEED, [PAGES[step.url] for step in way.steps]
+    assert len(expected) == len(pages) == 3
+    for page, after, row in zip(pages[:-1], pages[1:], expected[:-1], strict=True):
+        scored, link = strategy.score(visit_with(page, state)), page.links.targets.index(after.url)
+        assert scored.state is not None
+        state = scored.state[link : link + 1]
+        np.testing.assert_allclose(state[:, : strategy.states], row, rtol=1e-4, atol=1e-5)
+    if drawn == "links":
+        assert scored.scores[link] == pytest.approx(valued(strategy, expected[-1]), rel=1e-4)
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
+def test_what_travels_is_the_chain_of_the_model(taught: MemmCrawler, inference: str) -> None:
     """Two pages, with the rows made here from their features, position by position."""
+    strategy, best = crawler(inference=inference).from_parts(taught.parts()), inference == "viterbi"
     known = taught._known
     assert known is not None
     home, listed = PAGES[Url("http://www.f.edu/")], PAGES[Url("http://www.f.edu/teaching")]
-    first = taught.score(visit_with(home, np.empty((0, 0), np.float32)))
+    first = strategy.score(visit_with(home, SEED))
     assert first.state is not None
     row = home.links.anchors.index(TEACHING)
-    second = taught.score(visit_with(listed, first.state[row : row + 1]))
+    second = strategy.score(visit_with(listed, first.state[row : row + 1]))
 
-    def features(*parts: Terms) -> object:
+    def features(*parts: Terms) -> Sparse:
         return known.vocabulary.rows(Ragged.of([np.concatenate(parts)]))
 
-    see, k = known.observer, taught.states
-    page, leaving, arriving, common = seen(see, home)
-    alpha = known.model.forward(None, features(page, leaving[row]))
+    page, leaving, arriving, common = seen(known.observer, home)
+    alpha = known.model.forward(None, features(page, leaving[row]), best=best)
+    ahead = known.model.forward(alpha, features(arriving[row], common), best=best)
+    assert first.scores[row] == pytest.approx(valued(strategy, ahead), rel=1e-4)
+    page, out, into, shared = seen(known.observer, listed)
     for link in range(len(listed.links)):
-        page, out, into, shared = seen(see, listed)
-        here = known.model.forward(alpha, features(page, arriving[row], common, out[link]))
-        ahead = known.model.forward(here, features(into[link], shared))
-        value = shares(ahead)[0, : k - 1] @ taught.gamma ** np.arange(k - 1)
-        assert second.scores[link] == pytest.approx(value, rel=1e-4)
+        here = known.model.forward(alpha, features(page, arriving[row], common, out[link]), best=best)
+        ahead = known.model.forward(here, features(into[link], shared), best=best)
+        assert second.scores[link] == pytest.approx(valued(strategy, ahead), rel=1e-4)
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
+def test_links_to_pages_that_were_judged_are_not_scored(taught: MemmCrawler, inference: str) -> None:
+    strategy, page = crawler(inference=inference).from_parts(taught.parts()), PAGES[Url("http://www.f.edu/teaching")]
+    parents = inlinks(travelling(strategy, PAGES[Url("http://www.f.edu/")])[:1].tolist())
+    whole = strategy.score(visit_of(page, parents=parents))
+    some = strategy.score(visit_of(page, parents=parents, known=[np.nan, 0.9, 0.0, np.nan]))
+    assert whole.state is not None
+    assert some.state is not None
+    assert some.scores[[1, 2]].tolist() == [NEVER, NEVER]
+    assert not some.state[[1, 2]].any()
+    np.testing.assert_allclose(some.scores[[0, 3]], whole.scores[[0, 3]], rtol=1e-5)
+    np.testing.assert_allclose(some.state[[0, 3]], whole.state[[0, 3]], rtol=1e-4, atol=1e-5)
+    assert np.isfinite(whole.scores).all()
+
+
+def test_where_nothing_is_left_to_score_nothing_is(taught: MemmCrawler) -> None:
+    page = PAGES[Url("http://www.f.edu/")]
+    scored = taught.score(visit_of(page, known=[0.5, 0.5]))
+    assert scored.scores.tolist() == [NEVER, NEVER]
+    assert scored.state is not None
+    assert scored.state.tolist() == np.zeros((2, 4 + 4 * 4)).tolist()
 
 
 def without(strategy: MemmCrawler, *features: int) -> MemmCrawler:
@@ -188,31 +270,29 @@ def without(strategy: MemmCrawler, *features: int) -> MemmCrawler:
     return new
 
 
-@pytest.mark.parametrize("inference", ["discounted", "marginal", "viterbi"])
+@pytest.mark.parametrize("inference", INFERENCES)
 @pytest.mark.parametrize("seed", [True, False])
-def test_a_score_is_explained_by_what_it_were_without_each_word(inference: str, seed: bool) -> None:
-    strategy = crawler(inference=inference).taught(ground(*NAMES[:-1]))
-    home = PAGES[Url("http://www.f.edu/")]
-    visit = visit_with(home, np.empty((0, 0), np.float32))
-    if not seed:
-        travels = strategy.score(visit).state
-        assert travels is not None
-        visit = visit_with(home, travels[1:])
+def test_a_score_is_explained_by_what_it_were_without_each_word(
+    taught: MemmCrawler, inference: str, seed: bool
+) -> None:
+    strategy, home = crawler(inference=inference).from_parts(taught.parts()), PAGES[Url("http://www.f.edu/")]
+    visit = visit_with(home, SEED if seed else travelling(strategy, home)[1:])
     link = home.links.anchors.index(TEACHING)
     told = strategy.explain(visit, link)
-    assert strategy._known is not None
-    figures, score = dict(told), strategy.score(visit).scores[link]
+    figures, scored = dict(told), strategy.score(visit)
     for words, features in {
-        "every in the anchor": (one("every", A_OUT), one("every", A_IN)),
-        "welcome before the anchor": (one("welcome", B_OUT), one("welcome", B_IN)),
-        "university in the title of the page": (one("university", TITLE), one("university", TITLE_IN)),
-        "URL: beside": (one("beside", RELATION),),
+        "every in the anchor": (one("every", ANCHOR), one("every", ANCHOR + AHEAD)),
+        "four before the anchor": (one("four", BEFORE), one("four", BEFORE + AHEAD)),
+        "teaching last in the URL": (one("teaching", LAST), one("teaching", LAST + AHEAD)),
+        "university in the title of the page": (one("university", ENTITLED), one("university", ENTITLED + AHEAD)),
+        "page with links from 2 on": (one("links from 2 on", SIZED), one("links from 2 on", SIZED + AHEAD)),
+        "URL in the folder, +1 words": (one("in the folder, +1 words", LIES + AHEAD),),
     }.items():
         less = without(strategy, *features).score(visit).scores[link]
-        assert figures[words] == pytest.approx(score - less, abs=1e-6), words
+        assert figures[words] == pytest.approx(scored.scores[link] - less, abs=1e-6), words
     chances = told[: strategy.states]
-    here, _, _ = strategy._forward(strategy._known, visit)
-    assert [figure for _, figure in chances] == pytest.approx(shares(here)[link])
+    assert scored.state is not None
+    assert [figure for _, figure in chances] == pytest.approx(shares(scored.state[:, : strategy.states])[link])
     assert chances[0][0] == "0 links to go from the page"
     assert chances[-1][0] == "3 links to go from the page, or more"
     moved = [abs(figure) for _, figure in told[strategy.states :]]
@@ -220,43 +300,96 @@ def test_a_score_is_explained_by_what_it_were_without_each_word(inference: str, 
     assert not any("…" in words for words, _ in told)
 
 
+def test_numbers_are_explained_as_they_are_seen(taught: MemmCrawler) -> None:
+    told = dict(taught.explain(visit_with(PAGES[Url("http://www.f.edu/teaching")], SEED), 3))
+    assert told.keys() >= {"0 in the anchor", "cs0 in the URL", "cs0 last in the URL", "3 on the page"}
+
+
 def test_the_papers_observations_are_explained_too() -> None:
     strategy = crawler(features="all").taught(ground(*NAMES[:-1]))
     page = PAGES[Url("http://www.f.edu/teaching")]
-    told = dict(strategy.explain(visit_with(page, np.empty((0, 0), np.float32)), 0))
+    told = dict(strategy.explain(visit_with(page, SEED), 0))
     assert told.keys() >= {"cs in the anchor or near it", "cs on the page", "the page like a target by .1 or more"}
     assert min(told["cs in the anchor or near it"], told["cs on the page"]) > 0
 
 
 def test_what_has_learnt_nothing_explains_nothing() -> None:
-    assert crawler().explain(visit_with(PAGES[Url("http://www.f.edu/")], np.empty((0, 0), np.float32)), 0) == []
+    assert crawler().explain(visit_with(PAGES[Url("http://www.f.edu/")], SEED), 0) == []
 
 
-def test_a_marginal_score_is_minus_the_expected_hops(taught: MemmCrawler) -> None:
-    rows = np.log(np.array([[0.7, 0.2, 0.1, 1e-300]]))
-    assert taught._priority(rows)[0] == pytest.approx(0.7 + 0.3 * 0.2 + 0.09 * 0.1)
-    assert crawler(inference="marginal")._priority(rows)[0] == pytest.approx(-0.4)
-    assert crawler(inference="viterbi")._priority(rows)[0] == pytest.approx(memm.viterbi_priority(rows)[0])
+def test_a_marginal_score_is_minus_the_expected_hops() -> None:
+    """A model without weights, which only what is seen moves: the second step leads to the same row from each state."""
+    model = memm.Memm(np.zeros((1, 4)), np.zeros((0, 2), np.int32), np.zeros((1, 0)), VERSION)
+    row = np.log([0.7, 0.2, 0.1, 1e-30])
+    seen = np.concatenate((np.zeros(4), *[row] * 4)).astype(np.float32)[None]
+    for inference, value in {
+        "discounted": 0.7 + 0.3 * 0.2 + 0.09 * 0.1,
+        "marginal": -0.4,
+        "viterbi": 0.7,
+    }.items():
+        assert crawler(inference=inference)._steps(model, None, seen)[1] == pytest.approx([value]), inference
 
 
 def test_a_long_path_neither_overflows_nor_vanishes(taught: MemmCrawler) -> None:
-    state = np.empty((0, 0), np.float32)
-    home = PAGES[Url("http://www.f.edu/")]
+    state, home = SEED, PAGES[Url("http://www.f.edu/")]
     for _ in range(100):
-        scored = taught.score(visit_with(home, state))
-        assert scored.state is not None
-        assert np.isfinite(scored.state).all()
-        state = scored.state[:1]
+        state = travelling(taught, home, state)[:1]
+        assert np.isfinite(state).all()
+        assert np.exp(state[0, :4]).sum() == pytest.approx(1, abs=1e-5)
 
 
-def test_it_is_kept_whole(taught: MemmCrawler, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    models.save(tmp_path / "m", taught.parts(), kind="memm", version=1)
-    again = crawler().from_parts(models.load(tmp_path / "m", kind="memm", version=1))
-    assert scores(again, "/") == scores(taught, "/")
-    with pytest.raises(ForagerError, match="set it alike, or teach it again"):
-        crawler(states=5).from_parts(taught.parts())
-    with pytest.raises(ForagerError, match="teach it again"):
-        crawler(features="all").from_parts(taught.parts())
+@pytest.mark.parametrize("features", ["ours", "all"])
+def test_it_is_kept_whole(features: str, tmp_path: Path) -> None:
+    strategy = crawler(features=features).taught(ground(*NAMES[:3]))
+    models.save(tmp_path / "m", strategy.parts(), kind="memm", version=1)
+    again = crawler(features=features).from_parts(models.load(tmp_path / "m", kind="memm", version=1))
+    for path in ("/", "/teaching"):
+        visit = visit_with(PAGES[Url(f"http://www.f.edu{path}")], SEED)
+        before, after = strategy.score(visit), again.score(visit)
+        np.testing.assert_array_equal(before.scores, after.scores)
+        np.testing.assert_array_equal(before.state, after.state)
+        assert strategy.explain(visit, 0) == again.explain(visit, 0)
+
+
+def test_what_has_learnt_nothing_is_kept_too() -> None:
+    again = crawler().from_parts(crawler().parts())
+    assert scores(again, "/") == {"People": 0, TEACHING: 0}
+
+
+def test_what_was_learnt_otherwise_is_refused(taught: MemmCrawler) -> None:
+    parts = taught.parts()
+    with pytest.raises(ForagerError, match=r"4 states, wanted is .* 5 states: set it alike, or teach it again"):
+        crawler(states=5).from_parts(parts)
+    with pytest.raises(ForagerError, match=r"features ours .* wanted is features all .*: set it alike, or teach it"):
+        crawler(features="all").from_parts(parts)
+    older = {**parts, "made": parts["made"].replace(f"version {VERSION}", "version 1")}
+    with pytest.raises(ForagerError, match=r"version 1, 4 states, wanted is .* version 2, 4 states: .* teach it again"):
+        crawler().from_parts(older)
+    with pytest.raises(ForagerError, match="features of version 1, pages are described by version 2: train it again"):
+        crawler().from_parts({**parts, "model.feature_version": 1})
+
+
+def test_a_path_of_another_model_is_refused(taught: MemmCrawler) -> None:
+    visit = visit_with(PAGES[Url("http://www.f.edu/")], np.zeros((1, 5 + 5 * 5), np.float32))
+    for ask in (taught.score, lambda visit: taught.explain(visit, 0)):
+        with pytest.raises(ForagerError, match="4 states, this path carries 30 numbers: retrain or start again"):
+            ask(visit)
+
+
+def test_a_path_without_a_possible_state_is_refused(taught: MemmCrawler) -> None:
+    for wrong in (np.nan, -np.inf):
+        with pytest.raises(ForagerError, match="a row in which no state is possible: retrain or start again"):
+            taught.score(visit_with(PAGES[Url("http://www.f.edu/")], np.full((1, 20), wrong, np.float32)))
+
+
+def test_a_path_from_before_anything_was_learnt_says_nothing(taught: MemmCrawler) -> None:
+    """Its row is all 0: every state is as likely as any other."""
+    page = PAGES[Url("http://www.f.edu/teaching")]
+    untaught, even = np.zeros((1, 20), np.float32), np.zeros((1, 20), np.float32)
+    even[0, :4] = np.log(1 / 4)
+    assert taught.score(visit_with(page, untaught)).scores == pytest.approx(
+        taught.score(visit_with(page, even)).scores, rel=1e-5
+    )
 
 
 def test_wrong_options_and_grounds_are_told() -> None:
@@ -271,50 +404,93 @@ def test_wrong_options_and_grounds_are_told() -> None:
 
 
 def observer(sets: Sets) -> Observer:
-    target = page_of("http://a.test/t", "<title>Course syllabus</title><p>homework exam</p>")
-    return Observer.of(sets, ["teaching"], [target], Idf.of([]), 10, 0)
+    said = '<title>Course syllabus</title><meta name="description" content="course syllabus"><p>homework exam</p>'
+    return Observer.of(sets, ["teaching"], [page_of("http://a.test/t", said)], Idf.of([]), 10, 0)
 
 
 def seen(see: Observer, page: Page) -> tuple[Terms, list[Terms], list[Terms], Terms]:
     """Features of a page, leaving and arriving ones of each of its links, and what all links have in common."""
-    features, n = see.said(page, page.links).by_rows(), len(page.links)
-    rows = [features[row] for row in range(2 * n + 2)]
-    return rows[n], rows[:n], rows[n + 1 : -1], rows[-1]
+    n = len(page.links)
+    here, ahead = by_rows(*see(page, page.links).once(), n + 1)
+    return here[n], [here[row] for row in range(n)], [ahead[row] for row in range(n)], ahead[n]
 
 
-def one(word: str, place: int) -> int:
-    return int(mix(np.array([term(word)], np.uint32), place)[0])
+def one(word: str, kind: int) -> int:
+    return int(mix(np.array([term(word)], np.uint32), kind)[0])
+
+
+def step(number: int, kind: int) -> int:
+    """The feature of a step that is reached."""
+    return int(mix(np.array([number], np.uint32), kind)[0])
+
+
+PAPER = """<meta name="description" content="course of one"><p>exam teaching</p> one two three four five
+<a href="/syllabus">the course</a> six <a href="/x">seven eight nine ten</a> teaching"""
+NEAR = ("course", "teaching")  # keywords within four words of the second link
 
 
 def test_the_papers_observations_by_hand() -> None:
     """Keywords are teaching, course and syllabus; "exam" is only in the text of the target."""
-    see = observer(Sets.PAPER)
-    page = page_of(
-        "http://b.test/", '<p>exam teaching</p> one two three four five <a href="/syllabus">the course</a> six'
-    )
-    own, leaving, arriving, common = seen(see, page)
-    assert one("teaching", WORD) in own
-    assert one("exam", WORD) not in own
-    flag = [int(mix(np.zeros(1, np.uint32), place)[0]) for place in (LINKED, LED, TEXT, DESCRIPTION)]
-    assert flag[0] in own  # a link has a keyword in its URL
-    assert flag[2] in own  # "exam" and "course" are in the target: the cosine reaches a tenth
-    assert flag[3] not in own  # nothing is said of the page
-    assert set(arriving[0].tolist()) == {flag[1], one("course", ANCHOR_IN)}
+    own, leaving, arriving, common = seen(observer(Sets.PAPER), page_of("http://b.test/", PAPER))
+    like = 2 / np.sqrt(4 * (13 + (1 + np.log(2)) ** 2))  # 14 words and "teaching" twice; exam, course of the target's 4
+    described = 1 / np.sqrt(2 * 3)  # course, of 2 and of 3 words
+    tenths = {step(tenth, ALIKE) for tenth in range(1, 1 + int(10 * like))}
+    tenths |= {step(tenth, DESCRIBED) for tenth in range(1, 1 + int(10 * described))}
+    assert len(tenths) == 2 + 4
+    assert set(own.tolist()) == {*tenths, one("teaching", HELD), one("course", HELD), step(1, LINKING)}
+    assert [set(each.tolist()) for each in leaving] == [{one("course", ANCHORED)}, {one(w, ANCHORED) for w in NEAR}]
+    assert [set(each.tolist()) for each in arriving] == [
+        {one("course", ANCHORED + AHEAD), step(1, LED_BY + AHEAD)},
+        {one(word, ANCHORED + AHEAD) for word in NEAR},
+    ]
     assert not len(common)
-    assert leaving[0].tolist() == [one("course", ANCHOR_OUT)]
+
+
+def test_all_but_the_words_of_the_page() -> None:
+    page = page_of("http://b.test/", PAPER)
+    whole, text = (seen(observer(sets), page) for sets in (Sets.PAPER, Sets.TEXT))
+    assert set(whole[0].tolist()) - set(text[0].tolist()) == {one("teaching", HELD), one("course", HELD)}
+    assert not set(text[0].tolist()) - set(whole[0].tolist())
+    assert [each.tolist() for each in (*text[1], *text[2])] == [each.tolist() for each in (*whole[1], *whole[2])]
+
+
+def test_words_alone_see_nothing_of_links() -> None:
+    own, leaving, arriving, common = seen(observer(Sets.WORDS), page_of("http://b.test/", PAPER))
+    assert set(own.tolist()) == {one("teaching", HELD), one("course", HELD)}
+    assert [*map(len, leaving), *map(len, arriving), len(common)] == [0] * 5
 
 
 def test_ours_takes_numbers_alike() -> None:
-    see = observer(Sets.OURS)
-    pages = [page_of("http://b.test/", f'<a href="/cs{number}.html">CS {number}</a>') for number in (101, 2)]
-    alike = [set(seen(see, page)[1][0].tolist()) for page in pages]
-    assert alike[0] == alike[1]
+    """Those of as many digits, in anchors, URLs and titles."""
+    markup = '<title>CS {0}</title> one two three four <a href="/cs{0}.html">CS {0}</a>'
+    pages = [page_of(f"http://b.test/{number}", markup.format(number)) for number in (101, 234, 2)]
+    each = [seen(observer(Sets.OURS), page) for page in pages]
+    said = [[set(row.tolist()) for row in (own, *out, *into, shared)] for own, out, into, shared in each]
+    assert said[0] == said[1]
+    assert all(short != long for short, long in zip(said[2], said[0], strict=True))
 
 
 LISTED = """<title>Teaching 1996</title><p>before the first heading <a href="//c.test/~ann/cv.PDF?x=1">Ann ２３</a> gap
-<h2>Courses of 1996</h2><ul><li><a href="/a/cs_101/notes%20x.html">CS101 a a</a>
-<li><a href="/a/b/page1/">two 22</a></ul>
-<h2>Else</h2><p><a href="/">home</a> after <a href="/a/b/see?u=http://d.test/e_f/7">see</a>"""
+<h2>Courses of 1996 and later</h2><ul><li><a href="/a/cs_101/notes%20x%C3%A9.html">CS101 a a b c d e</a>
+<li><a href="/a/b/page1/">two 22</a></ul> one two three four five
+<h2>Else</h2><p><a href="/">home</a> after <a href="/a/b/see?u=http://d.test/e_f/7">see</a>
+<a href="/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16?u=http://b.test/z"></a>"""
+URLS = (  # of which six words are seen
+    "http c test _ _ann cv pdf x 0",
+    "a cs 000 notes xé html",
+    "a b page0",
+    "",
+    "a b see u http d test e f 0",
+    "0 0 0 0 0 0 0 0 0 00 00 00 00 00 00 00 u z",
+)
+LYING = (
+    ("elsewhere", "elsewhere, +4 words", "9 words"),
+    ("on the site", "on the site, +2 words", "6 words"),
+    ("in the folder", "in the folder, -1 words", "3 words"),
+    ("on the site", "on the site, -3 words", "0 words"),
+    ("in the folder", "in the folder, +4 words", "10 words"),
+    ("on the site", "on the site, +4 words", "15 words or more"),
+)
 
 
 def test_ours_by_hand() -> None:
@@ -322,58 +498,81 @@ def test_ours_by_hand() -> None:
     page = page_of("http://b.test/a/b/index.html", LISTED)
     words = [word for leaf in page.leaves for word in re.findall(r"\w+", leaf.lower())]
     assert [term(word) for word in words] == page.terms.values.tolist()
-    relations = [
-        "ext_pdf depth2 elsewhere home",
-        "ext_html depth3 across",
-        "ext_folder depth4 below",
-        "ext_folder depth1 above",
-        "ext_none depth3 below",  # by the "/" of its query
-    ]
-    urls = ["/~ann/cv.pdf?x=0", "/a/cs 0/notes%0x.html", "/a/b/page0/", "/", "d.test/e f/0"]
-    lasts = ["cv.pdf?x=0", "notes%0x.html", "page0", "", "0"]
-    anchors, above = ["ann 0", "cs0 a a", "two 0", "home", "see"], ["", "courses of 0", "courses of 0", "else", "else"]
+    anchors = ("ann ２３", "cs000 a a b c d", "two 00", "home", "see", "")
+    above = ("", *["courses of 1996 and"] * 2, *["else"] * 3)
     own, leaving, arriving, common = seen(observer(Sets.OURS), page)
 
-    def features(said: dict[int, str]) -> list[int]:
-        return sorted({one(word, place) for place, text in said.items() for word in re.findall(r"\w+", text)})
+    def features(said: dict[int, list[str]], side: int) -> list[int]:
+        return sorted({one(word, kind + side) for kind, each in said.items() for word in each})
 
-    for link in range(5):
+    for link, (place, lies, depth) in enumerate(LYING):
         first, last = page.terms.offsets[[page.links.first_leaf[link], page.links.last_leaf[link] + 1]]
-        sides = " ".join(words[max(first - 10, 0) : first]), " ".join(words[last : last + 10])
-        said = (anchors[link], *sides, above[link], urls[link], lasts[link])
-        out, into = (A_OUT, B_OUT, C_OUT, H_OUT, U_OUT, L_OUT), (A_IN, B_IN, C_IN, H_IN, U_IN, L_IN)
-        assert sorted(leaving[link].tolist()) == features(dict(zip(out, said, strict=True))), link
-        assert sorted(arriving[link].tolist()) == features(
-            dict(zip(into, said, strict=True)) | {RELATION: relations[link]}
-        )
-    size = f"links2 words{int(np.log2(len(words) + 1))}"
-    about = ("teaching 0", "courses of 0 else", "b.test/a/b/index.html", size)
-    assert sorted(common.tolist()) == features(dict(zip((TITLE_IN, HEAD_IN, URL_IN, SIZE_IN), about, strict=True)))
-    of_page = features(dict(zip((TITLE, HEAD, URL, SIZE), about, strict=True)))
-    assert sorted(own.tolist()) == sorted([*of_page, one("teaching", WORD)])
+        url = URLS[link].split()
+        said = {
+            ANCHOR: anchors[link].split(),
+            BEFORE: words[max(first - 4, 0) : first],
+            BEHIND: words[last : last + 4],
+            ABOVE: above[link].split(),
+            ADDRESS: url[-6:],
+            LAST: url[-1:],
+            SECOND_LAST: url[-2:-1],
+            DEPTH: [depth],
+        }
+        assert sorted(leaving[link].tolist()) == features(said, 0), link
+        assert sorted(arriving[link].tolist()) == features({**said, LIES: [place, lies]}, AHEAD), link
+    about = {
+        ENTITLED: ["teaching", "0000"],
+        HEADED: ["courses", "of", "1996", "and", "later", "else"],
+        ADDRESSED: ["a", "b", "index", "html"],
+        SIZED: ["links from 4 on", "words from 32 on"],
+    }
+    assert 32 <= len(words) < 64
+    assert sorted(common.tolist()) == features(about, AHEAD)
+    assert sorted(own.tolist()) == features({**about, HELD: ["teaching"]}, 0)
 
 
-PARTS = st.sampled_from(["a", "b_c", "x.y", "%41b", "%C3%A9", "~d", "7", "?u=", "http:", ""])
+PARTS = st.sampled_from(["a", "b_c", "x.y", "%41b", "%C3%A9", "%1E", "%20", "~d", "71", "?u=", "http:", "/b.test", ""])
+HOSTS = st.sampled_from(["http://b.test", "http://c.test"])
+ADDRESSES = st.builds("{}/{}".format, HOSTS, st.lists(PARTS).map("/".join))
 
 
-@given(st.lists(st.lists(PARTS, min_size=1, max_size=5).map("/".join), min_size=1, max_size=4))
-def test_words_of_urls_are_those_of_the_path_and_of_its_last_part(paths: list[str]) -> None:
-    """However they are cut: escapes undone, a URL within a URL alone."""
-    page = page_of("http://b.test/", "".join(f'<a href="http://c.test/{path}">one</a> ' for path in paths))
-    _, leaving, _, _ = seen(observer(Sets.OURS), page)
-    assert len(page.links) == len(paths)
-    for target, found in zip(page.links.targets, leaving, strict=True):
-        path = re.sub("[0-9]+", "0", target[target.find("/", 8) :])
-        last = path.rstrip("/").rpartition("/")[2]
-        expected = {place: terms([url_text(text)])[0] for place, text in ((U_OUT, path), (L_OUT, last))}
-        of_urls = {int(feature) for place, said in expected.items() for feature in mix(said, place)}
-        others = {one(word, place) for word in ("one",) for place in (A_OUT, B_OUT, C_OUT)}
-        assert set(found.tolist()) - others == of_urls - others
+@given(st.lists(ADDRESSES, min_size=1, max_size=4))
+def test_words_of_urls_one_by_one(urls: list[str]) -> None:
+    """However they are cut: the own host away, escapes undone, then digits alike."""
+    page = page_of("http://b.test/a/x", "".join(f'<a href="{url}">one</a> ' for url in urls))
+    _, leaving, arriving, _ = seen(observer(Sets.OURS), page)
+    assert len(page.links) == len(urls)
+    for link, target in enumerate(page.links.targets):
+        text = re.sub("[0-9]", "0", unquote(target.replace("http://b.test/", "/")))
+        words = re.findall(r"\w+", text.replace("_", " ").replace("~", " _ _").lower())
+        place = ("elsewhere", "on the site", "in the folder")[
+            target.startswith("http://b.test/") + target.startswith("http://b.test/a/")
+        ]
+        said = {
+            *((word, ADDRESS) for word in words[-6:]),
+            *((word, LAST) for word in words[-1:]),
+            *((word, SECOND_LAST) for word in words[-2:-1]),
+            *(("one", kind) for kind in (ANCHOR, *[BEFORE] * (link > 0), *[BEHIND] * (link + 1 < len(urls)))),
+            (f"{len(words)} words" if len(words) < 15 else "15 words or more", DEPTH),
+        }
+        lies = {(place, LIES), (f"{place}, {min(max(len(words) - 2, -3), 4):+d} words", LIES)}
+        assert set(leaving[link].tolist()) == {one(*each) for each in said}
+        assert set(arriving[link].tolist()) == {one(word, kind + AHEAD) for word, kind in said | lies}
 
 
-def test_words_alone_see_nothing_of_links() -> None:
-    see = observer(Sets.WORDS)
-    page = page_of("http://b.test/", '<p>teaching</p><a href="/syllabus">course</a>')
-    own, leaving, arriving, common = seen(see, page)
-    assert set(own.tolist()) == {one("teaching", WORD), one("course", WORD)}
-    assert [*map(len, leaving), *map(len, arriving), len(common)] == [0, 0, 0]
+def test_what_ends_a_row_is_a_gap_within_a_text() -> None:
+    """A title, or what is said of a page, has no influence on where the words of anchors and URLs are."""
+    page = page_of("http://b.test/", '<title>two words</title><a href="/c">one</a> <a href="/d">other</a>')
+    broken = replace(page, title="two\x1ewords", keywords="\x1e", description="\x1e")
+    both = [seen(observer(Sets.OURS), each) for each in (page, broken)]
+    for own, other in zip(*([part, *out, *into, shared] for part, out, into, shared in both), strict=True):
+        assert own.tolist() == other.tolist()
+
+
+@pytest.mark.parametrize("sets", Sets)
+def test_a_page_of_nothing_has_a_size_at_most(sets: Sets) -> None:
+    own, leaving, arriving, common = seen(observer(sets), page_of("http://b.test/", "<p>"))
+    sizes = ("links from 0 on", "words from 0 on") if sets is Sets.OURS else ()
+    assert set(own.tolist()) == {one(size, SIZED) for size in sizes}
+    assert set(common.tolist()) == {one(size, SIZED + AHEAD) for size in sizes}
+    assert leaving == arriving == []

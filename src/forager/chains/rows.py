@@ -7,6 +7,7 @@ does not admit has potential 0, that is a logarithm of -inf; each position admit
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +20,10 @@ Reals: TypeAlias = NDArray[np.float64]
 Sparse: TypeAlias = Any  # scipy.sparse.csr_matrix
 Carried: TypeAlias = Floats | Reals  # (n, k), or (1, k): the same for all n
 
+LEAST = np.finfo(np.float32).tiny  # a chance that has a logarithm
+
 CURE = "retrain or start again from the seeds"
+_IMPOSSIBLE = f"this path carries a row in which no state is possible: {CURE}"
 
 
 def log_sum(logs: Reals, axis: int = -1) -> Reals:
@@ -46,8 +50,15 @@ def carried(rows: Carried, states: int) -> Reals:
     if logs.shape[1] != states:
         raise ForagerError(f"model has {states} states, this path carries {logs.shape[1]}: {CURE}")
     if np.isnan(logs).any() or not np.isfinite(logs.max(axis=1, initial=-np.inf)).all():
-        raise ForagerError(f"this path carries a row in which no state is possible: {CURE}")
+        raise ForagerError(_IMPOSSIBLE)
     return logs
+
+
+def finite(row: Floats) -> Floats:
+    """A row that a link carried, if all of it is finite."""
+    if not math.isfinite(row.sum()):
+        raise ForagerError(_IMPOSSIBLE)
+    return row
 
 
 def observed(observations: Sparse, features: int) -> Sparse:

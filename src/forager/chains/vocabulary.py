@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from forager.chains.rows import Reals, Sparse
+from forager.chains.rows import Sparse
 from forager.term_index import TermIndex
-from forager.types import Floats, Ids, Mask, Ragged, Terms
-
-_FEW = 15  # bits that rule most features out: the table stays in the cache
-_REST = np.uint32(32 - _FEW)
+from forager.types import Ids, Mask, Ragged, Terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +48,6 @@ class Vocabulary:
         offsets = np.searchsorted(keys // len(self.terms), np.arange(len(seen) + 1))
         return csr_matrix((np.ones(len(keys)), columns, offsets), shape=(len(seen), len(self.terms)))
 
-    def likely(self, seen: Terms) -> NDArray[np.intp]:
-        """Which of the features are perhaps here: most others are ruled out, for a fraction of the time of `find`."""
-        return np.flatnonzero(self._perhaps.take(seen >> _REST))
-
-    @cached_property
-    def _perhaps(self) -> Mask:
-        """By the first bits of a feature: is there one that begins so?"""
-        table = np.zeros(1 << _FEW, bool)
-        table[self.terms >> _REST] = True
-        return table
-
     def find(self, seen: Terms) -> tuple[NDArray[np.intp], Mask]:
         """Where each feature is, and whether it is there at all."""
         return self._index.find(seen)
@@ -69,19 +55,6 @@ class Vocabulary:
     @cached_property
     def _index(self) -> TermIndex:
         return TermIndex(self.terms)
-
-
-def sums(columns: Ragged, weights: Floats) -> Reals:
-    """(rows, c): the sum of the weights (features, c) of the columns of each row, which it has once each. Weights of 32
-    bits, because most of the time goes into fetching them from memory.
-
-    It is `rows(seen) @ weights` without the matrix: to make one takes longer.
-    """
-    summed = np.zeros((len(columns), weights.shape[1]))
-    held = np.flatnonzero(columns.lengths)
-    if len(held):
-        summed[held] = np.add.reduceat(weights.take(columns.values, axis=0), columns.offsets[held])
-    return summed
 
 
 def _once(seen: Ragged, groups: NDArray[np.integer[Any]]) -> Terms:

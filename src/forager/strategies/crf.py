@@ -35,12 +35,14 @@ from forager.chains.rows import Reals
 from forager.errors import ForagerError
 from forager.paths import Ground, Outcome, ShownPath, used_once
 from forager.paths.sampling import sample_paths
-from forager.strategies.crf_features import HEADINGS, VERSION, Features, Seen
+from forager.strategies.crf_features import HEADINGS, VERSION, Features
 from forager.strategies.crf_lessons import Lessons
 from forager.strategies.crf_model import Model
 from forager.strategies.crf_teaching import Reward, States, Teacher
 from forager.strategies.taught import check_made
-from forager.types import BEST, Floats, Parts, ScoredLinks, Terms, Visit
+from forager.strategies.unmet import only_unmet
+from forager.text import mixed
+from forager.types import BEST, Floats, Parts, ScoredLinks, Visit
 
 
 class PathForager:
@@ -81,24 +83,30 @@ class PathForager:
 
     # ---- crawling
 
+    @only_unmet
     def score(self, visit: Visit) -> ScoredLinks:
         if self.model is None:
             return ScoredLinks(np.zeros(len(visit.links), np.float32))
-        here, ahead = self.model.follow(_led(visit), self.features(visit.page, visit.links))
-        return ScoredLinks(self.model.scores(ahead), state=ahead, label=self.model.label(here))
+        found = self.model.follow(_led(visit), *self.model.heard(self.features(visit.page, visit.links)))
+        return ScoredLinks(found.scores, state=found.state, label=found.label)
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
         """What a link without any feature would score there; how much lower the score were without each feature."""
         if self.model is None:
             return []
-        seen = self.features(visit.page, visit.links.take([link]))
-        own = seen.values[seen.rows == 0]
-        spelt = dict(zip(own.tolist(), self.features.names(visit.page, visit.links, link), strict=True))
-        here, ahead = self.model.follow(_led(visit), _left_out(own, seen.values[seen.rows == 1]))
-        bare, whole, *without = self.model.scores(ahead).tolist()
-        told = [(name, whole - score) for name, score in zip(spelt.values(), without, strict=True) if score != whole]
-        start = (f"on a page taken for {self.model.label(here)}", bare)
-        return [start, *sorted(told, key=lambda each: -abs(each[1]))]
+        links = visit.links.take([link])
+        seen = self.features(visit.page, links)
+        codes, rows = seen.once()
+        own = codes[rows == 0]
+        each = self.model.each(mixed(own.copy()))
+        whole = each.sum(axis=0)
+        found = self.model.follow(
+            _led(visit), np.vstack((np.zeros_like(whole), whole, whole - each)), self.model.heard(seen)[1]
+        )
+        bare, score, *without = found.scores.tolist()
+        names = zip(self.features.told(visit.page, links, own), without, strict=True)
+        told = [(name, score - less) for name, less in names if less != score]
+        return [(f"on a page taken for {found.label}", bare), *sorted(told, key=lambda one: -abs(one[1]))]
 
     # ---- learning
 
@@ -156,11 +164,3 @@ def _led(visit: Visit) -> Floats | None:
     """What travelled with the link to the page; None: a seed."""
     state = visit.trace.inlinks.state
     return state[0] if state.size else None
-
-
-def _left_out(link: Terms, page: Terms) -> Seen:
-    """A link without any of its features, with all of them, and without each, in the order in which they first occur;
-    then the page."""
-    own = np.array(list(dict.fromkeys(link.tolist())), np.uint32)
-    rows = [own[:0], own, *(np.delete(own, at) for at in range(len(own))), page]
-    return Seen(np.concatenate(rows), np.repeat(np.arange(len(rows)), [len(row) for row in rows]), len(rows))

@@ -14,31 +14,46 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from forager.chains.paths import LINK, PAGE, Paths
+from forager.chains.rows import Sparse
 from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
 from forager.paths import Gap, Ground, Outcome, ShownPath
-from forager.strategies.crf_features import Features, Seen
-from forager.text import distinct
-from forager.types import Ids, Mask, Page, stretches
+from forager.strategies.crf_features import Features
+from forager.text import distinct, mixed
+from forager.types import Ids, Mask, Page, Terms, stretches
 from forager.urls import host, site
 
 Link: TypeAlias = tuple[int, int]  # the numbers of a page and of one it links to
-Places: TypeAlias = NDArray[np.int64]
+Places: TypeAlias = NDArray[np.integer[Any]]
 GOAL, FAIL = Outcome.GOAL.value, Outcome.FAIL.value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The features of n rows, each once in a row."""
+
+    values: Terms  # (e,)
+    rows: Places  # (e,) whose they are
+    count: int  # n
+
+    def matrix(self, known: Vocabulary, width: int) -> Sparse:
+        """(n, width): 1 where a row has a known feature."""
+        at, held = known.find(self.values)
+        return csr_matrix((np.ones(int(held.sum())), (self.rows[held], at[held])), shape=(self.count, width))
 
 
 @dataclass(frozen=True, eq=False)
 class Lessons:
     """p paths with t positions in all."""
 
-    seen: Seen  # a row for each page and for each link, whatever the number of paths that have it
+    seen: Rows  # a row for each page and for each link, whatever the number of paths that have it
     of_pages: Mask  # whether a row is a page
     pages: Places  # which page a row is or, if it is a link, is on
     sites: Places  # and the site of that
@@ -105,7 +120,7 @@ class Lessons:
         """Page, link, page, …. A state only ever meets features of its own kind, so both kinds share the columns."""
         width = max(len(pages), len(links))
         rows = self.seen.matrix(pages, width) + self.seen.matrix(links, width)  # no row has features of both
-        return Paths(rows[self.at], self.offsets, self.kinds)
+        return Paths(rows[self.at], self.offsets.astype(np.int64), self.kinds)
 
     def single(self, pages: Vocabulary, links: Vocabulary) -> Paths:
         """Pages alone: links describe the steps between."""
@@ -123,7 +138,7 @@ class _Described:
         self._ground, self._features = ground, features
         self.pages: dict[int, int] = {}  # the row of a page, by number
         self.links: dict[Link, int] = {}
-        self._seen: list[Seen] = []
+        self._seen: list[Rows] = []
         self._count = 0
 
     def add(self, shown: Sequence[ShownPath], walks: Sequence[Sequence[int]]) -> None:
@@ -141,13 +156,13 @@ class _Described:
         for row, (end, anchor) in enumerate(zip(self._ground.ends(page).tolist(), page.links.anchors, strict=True)):
             if end in wanted and (end not in chosen or page.links.anchors[chosen[end]] != wanted[end] == anchor):
                 chosen[end] = row
-        seen = self._features(page, page.links.take(list(chosen.values())))
+        codes, rows = self._features(page, page.links.take(list(chosen.values()))).once()
         self.links |= {(number, end): self._count + row for row, end in enumerate(chosen)}
         self.pages[number] = self._count + len(chosen)
-        self._seen.append(Seen(seen.values, seen.rows + self._count, seen.count))
-        self._count += seen.count
+        self._seen.append(Rows(mixed(codes), rows + self._count, 1 + len(chosen)))
+        self._count += 1 + len(chosen)
 
-    def rows(self) -> tuple[Seen, Mask, Places, Places]:
+    def rows(self) -> tuple[Rows, Mask, Places, Places]:
         """All features; of each row whether it is a page, the page, and the site."""
         values = np.concatenate([np.empty(0, np.uint32), *(seen.values for seen in self._seen)])
         rows = np.concatenate([np.empty(0, np.int64), *(seen.rows for seen in self._seen)])
@@ -156,7 +171,7 @@ class _Described:
         numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
         of_pages = np.isin(np.arange(self._count), list(self.pages.values()))
         sites = np.repeat(np.array([numbers[name] for name in names], np.int64), each)
-        return Seen(values, rows, self._count), of_pages, np.repeat(np.arange(len(each)), each), sites
+        return Rows(values, rows, self._count), of_pages, np.repeat(np.arange(len(each)), each), sites
 
     def positions(self, path: ShownPath, walk: Sequence[int]) -> Iterator[int]:
         """The row of each position of a path."""

@@ -9,8 +9,8 @@ to without what that page says itself, which is added when it is there:
 
     alpha_P(y) = e^(W.f(y,P)) sum over y' of alpha_u(y') e^(W.f(y',y,L))
 
-All rows are logarithms, rescaled as in `chains.rows`, and what is computed here is `Crf.forward` without the states
-that a position does not admit.
+What is computed here is `Crf.forward` without the states that a position does not admit: alpha as chances that sum to
+1, delta as logarithms of which the largest is 0, in 32 bits. Both travel as logarithms.
 """
 
 from __future__ import annotations
@@ -18,18 +18,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from forager.chains.crf import Crf
 from forager.chains.paths import LINK, PAGE, Paths
-from forager.chains.rows import CURE, Reals, log_sum, rescaled
+from forager.chains.rows import CURE, LEAST, Reals, finite
 from forager.chains.vocabulary import Vocabulary
+from forager.chains.weights import Weights
 from forager.errors import ForagerError
-from forager.strategies.crf_features import Seen
 from forager.strategies.crf_lessons import FAIL, GOAL, Lessons
-from forager.types import Floats, Parts
+from forager.strategies.seen import Seen
+from forager.types import Floats, Parts, Terms
+
+
+class Followed(NamedTuple):
+    label: str  # what the page is taken for: argmax of delta
+    state: Floats  # (n, 2c) log-alpha and delta of its links, which travel with them
+    scores: Floats  # (n,) sum over y of R(y) alpha(y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,68 +52,86 @@ class Model:
         return not self.crf.of(LINK).any()
 
     @cached_property
-    def _weights(self) -> tuple[Vocabulary, Floats]:
-        """All features with their weights for the c states of their kind; single: those of pages."""
-        weights = np.ascontiguousarray(self.crf.weights, np.float32)
-        of_pages = weights[: len(self.pages), self.crf.of(PAGE)]
+    def _weights(self) -> Weights:
+        """What features add to the c states of their kind; single: those of pages."""
+        of_pages = self.crf.weights[: len(self.pages), self.crf.of(PAGE)]
         if self.single:
-            return self.pages, np.ascontiguousarray(of_pages)
+            return Weights(self.pages.terms, of_pages)
+        of_links = self.crf.weights[: len(self.links), self.crf.of(LINK)]
         terms = np.concatenate((self.pages.terms, self.links.terms))
         order = np.argsort(terms, kind="stable")
-        of_links = weights[: len(self.links), self.crf.of(LINK)]
-        return Vocabulary(terms[order]), np.ascontiguousarray(np.concatenate((of_pages, of_links))[order])
+        return Weights(terms[order], np.concatenate((of_pages, of_links))[order])
 
     @cached_property
-    def _edges(self) -> tuple[Reals, Reals]:
-        """From page-states to link-states, and back."""
-        pages, links = self.crf.of(PAGE), self.crf.of(LINK)
-        return self.crf.edges[np.ix_(pages, links)], self.crf.edges[np.ix_(links, pages)]
+    def _steps(self) -> Weights:
+        """What features of links add to the pairs of states that have any."""
+        return Weights(self.links.terms, self.crf.steps)
 
     @cached_property
-    def _worth(self) -> Reals:
+    def _edges(self) -> tuple[Floats, Floats]:
+        """From page-states to those of links, and back, which are page-states too if there are no others."""
+        pages, links = self.crf.of(PAGE), self.crf.of(PAGE if self.single else LINK)
+        edges = self.crf.edges.astype(np.float32)
+        return edges[np.ix_(pages, links)], edges[np.ix_(links, pages)]
+
+    @cached_property
+    def _likely(self) -> tuple[Floats, Floats]:
+        """e^edges, but for a factor."""
+        away, back = (np.exp(edges - edges.max()) for edges in self._edges)
+        return away, back
+
+    @cached_property
+    def _worth(self) -> Floats:
         """R(y) of the states that links are in."""
-        return self.reward[self.crf.of(PAGE if self.single else LINK)]
+        return self.reward[self.crf.of(PAGE if self.single else LINK)].astype(np.float32)
 
     # ---- along a path
 
-    def follow(self, row: Floats | None, seen: Seen) -> tuple[Reals, Floats]:
-        """log-alpha and delta of a page, (2, c), and of its n links, (n, 2c), which is what travels with them.
+    def heard(self, seen: Seen) -> tuple[Floats, Floats]:
+        """W.f of what is seen: of n links, (n, c), or (n, p) for pairs of single states; of the page, (c,)."""
+        links, page = seen.sums(self._weights)
+        return (seen.sums(self._steps)[0] if self.single else links), page
 
-        `row` travelled with the link to the page, None for a first page; `seen` has the features of the links and, in
-        its last row, of the page.
-        """
-        own = seen.sums(*self._weights)
-        here = self._arrived(row, own[-1:])
-        ahead = self._steps(here, seen) if self.single else self._links(here, own[:-1])
-        return here, ahead.astype(np.float32, order="C")
+    def each(self, features: Terms) -> Floats:
+        """The same of each feature of a link."""
+        return (self._steps if self.single else self._weights).each(features)
 
-    def _arrived(self, row: Floats | None, own: Reals) -> Reals:
-        if row is None:
-            return _rows(own, own, axis=0)
-        if len(row) != 2 * len(self.labels):
-            raise ForagerError(f"model has {len(self.labels)} states, this path carries {len(row) / 2:g}: {CURE}")
-        alpha, delta = row.reshape(2, -1).astype(np.float64)
-        if not self.single:
-            alpha, delta = _followed(alpha, delta, self._edges[1])
-        return _rows(own + alpha, own + delta, axis=0)
+    def follow(self, row: Floats | None, links: Floats, page: Floats) -> Followed:
+        """`row` travelled with the link to the page, None for a first page; W.f of its links and of the page."""
+        alpha, delta = self._arrived(row, page)
+        chances, deltas = (self._along if self.single else self._across)(alpha, delta, links)
+        rows = np.concatenate((np.log(np.maximum(chances, LEAST)), deltas)).T
+        return Followed(self.labels[int(delta.argmax())], np.ascontiguousarray(rows), self._worth @ chances)
 
-    def _links(self, here: Reals, own: Reals) -> Reals:
-        alpha, delta = _followed(here[0], here[1], self._edges[0])
-        own = np.asfortranarray(own)  # numpy is slow along a last axis of a few numbers
-        return _rows(own + alpha, own + delta, axis=1)
+    def _arrived(self, row: Floats | None, page: Floats) -> tuple[Floats, Floats]:
+        """alpha and delta of the page, (c,)."""
+        alpha, delta = np.exp(page - page.max()), page
+        if row is not None:
+            c = len(self.labels)
+            if len(row) != 2 * c:
+                raise ForagerError(f"model has {c} states, this path carries {len(row) / 2:g}: {CURE}")
+            before, best = np.exp(finite(row)[:c]), row[c:]
+            if not self.single:
+                before, best = before @ self._likely[1], (best[:, None] + self._edges[1]).max(axis=0)
+            alpha, delta = alpha * before, delta + best
+        return alpha / alpha.sum(), delta - delta.max()
 
-    def _steps(self, here: Reals, seen: Seen) -> Reals:
-        nothing, step = np.zeros((seen.count - 1, len(self.labels))), seen.matrix(self.links, len(self.links))[:-1]
-        rows = [self.crf.forward(here[at : at + 1], nothing, step=step, best=bool(at)) for at in (0, 1)]
-        return np.concatenate(rows, axis=1)
+    def _across(self, alpha: Floats, delta: Floats, links: Floats) -> tuple[Floats, Floats]:
+        """alpha and delta of n links, (c, n)."""
+        own = np.ascontiguousarray(links.T)  # numpy is slow along a last axis of a few numbers
+        chances = np.exp(own - own.max(axis=0))
+        chances *= (alpha @ self._likely[0])[:, None]
+        deltas = own + (delta[:, None] + self._edges[0]).max(axis=0)[:, None]
+        return chances / chances.sum(axis=0), deltas - deltas.max(axis=0)
 
-    def scores(self, rows: Floats) -> Floats:
-        """sum over y of R(y) alpha(y) / sum of alpha"""
-        return (np.exp(rows[:, : len(self.labels)]) @ self._worth).astype(np.float32)  # the alphas of a row sum to 1
-
-    def label(self, here: Reals) -> str:
-        """What a page is taken for: argmax of delta."""
-        return self.labels[int(here[1].argmax())]
+    def _along(self, alpha: Floats, delta: Floats, links: Floats) -> tuple[Floats, Floats]:
+        """The same with single states: of the pages that links lead to, from pairs of states."""
+        pairs = self.crf.pairs
+        between = np.repeat(self._edges[0][:, :, None], len(links), axis=2)
+        between[pairs[:, 0], pairs[:, 1]] += links.T
+        chances = np.einsum("i,ijn->jn", alpha, np.exp(between - between.max(axis=(0, 1))))
+        deltas = (delta[:, None, None] + between).max(axis=0)
+        return chances / chances.sum(axis=0), deltas - deltas.max(axis=0)
 
     # ---- whole paths
 
@@ -155,12 +180,3 @@ class Model:
         rows = (self.crf.features, len(self.crf.steps))
         weighed = rows == ((pages, links) if self.single else (max(pages, links), 0))
         return states and weighed and len(self.reward) == self.crf.states and GOAL in self.labels
-
-
-def _followed(alpha: Reals, delta: Reals, edges: Reals) -> tuple[Reals, Reals]:
-    """What comes to each state from the row before: the sum over y' for alpha, the maximum for delta."""
-    return log_sum(alpha[:, None] + edges, axis=0), (delta[:, None] + edges).max(axis=0)
-
-
-def _rows(alpha: Reals, delta: Reals, axis: int) -> Reals:
-    return np.concatenate((rescaled(alpha, best=False), rescaled(delta, best=True)), axis=axis)

@@ -16,6 +16,7 @@ A round sorts n names at most log2 n times, so a page costs at most n log^2 n, w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -25,6 +26,10 @@ from numpy.typing import NDArray
 TIMES = 6  # copies that make a list: of webkb's lists three in four have so many, of other pages two in five
 DEEPEST = 2  # rounds: nothing is asked of a page beyond
 SMALL = 1 << 15  # numbers below it are sorted by radix, if they have 16 bits
+
+_FIRST = 300
+_LETTERS = "".join(map(chr, range(_FIRST)))
+_LISTED = re.compile("|".join(rf"({'.' * size})\{size}{{{TIMES - 1}}}" for size in (1, 2, 3)), re.DOTALL)
 
 Names: TypeAlias = NDArray[np.integer[Any]]
 
@@ -39,7 +44,7 @@ class Repeats(NamedTuple):
 
 def nesting(tags: Sequence[str], times: int = TIMES, deepest: int = DEEPEST) -> int:
     """How deep patterns that repeat lie in one another, `deepest` at most; 0: nothing repeats."""
-    if deepest == 1 and _run(tags, times):
+    if deepest == 1 and times <= TIMES and listed(tags):
         return 1
     numbers = {tag: number for number, tag in enumerate(dict.fromkeys(tags))}
     kind = np.int16 if len(tags) < SMALL else np.int64
@@ -53,10 +58,11 @@ def nesting(tags: Sequence[str], times: int = TIMES, deepest: int = DEEPEST) -> 
     return deepest
 
 
-def _run(tags: Sequence[str], times: int) -> bool:
-    """Is there an element that comes so many times in succession? What most lists show is found without sorting."""
-    ends = zip(tags, tags[times - 1 :], strict=False)
-    return any(tag == last and len(set(tags[at : at + times])) == 1 for at, (tag, last) in enumerate(ends))
+def listed(tags: Sequence[str]) -> bool:
+    """Do the first leaves show a pattern of up to three elements TIMES times? Most lists do, and this sorts nothing."""
+    first = tags[:_FIRST]
+    letters = dict(zip(dict.fromkeys(first), _LETTERS, strict=False))
+    return _LISTED.search("".join([letters[tag] for tag in first])) is not None
 
 
 def shortest_repeats(sequence: Names, times: int = TIMES) -> Repeats | None:
