@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.text import count, terms, words
-from forager.types import Floats, Mask, Page, Parts, Ragged, Terms
+from forager.types import Bag, Floats, Mask, Page, Parts, Ragged, Terms
 
 STRONGEST = 20  # terms of the examples that go into a query
 SHORTEST = 2  # letters of a word that may be one of them
@@ -76,6 +76,13 @@ class Weighed:
         norms = np.sqrt(np.bincount(at, weights * weights, len(bags))).astype(np.float32)
         norms[norms == 0] = 1
         return cls(at, distinct, weights / norms[at], len(bags))
+
+    @classmethod
+    def of_bag(cls, bag: Bag, idf: Idf) -> Self:
+        """Of one page, whose words are counted."""
+        weights = ((1 + np.log(bag.counts)) * idf(bag.terms)).astype(np.float32)
+        norm = np.float32(np.sqrt(weights @ weights)) or np.float32(1)
+        return cls(np.zeros(len(weights), np.intp), bag.terms, weights / norm, 1)
 
 
 class Targets:

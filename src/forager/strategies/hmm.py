@@ -33,7 +33,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.chains.rows import Reals, Sparse, carried, shares
+from forager.chains.rows import Reals, carried, shares
 from forager.errors import ForagerError
 from forager.paths import Ground, Sequences, ShownPath, hop_layers, hop_states, walks
 from forager.paths.ground import Heard
@@ -41,7 +41,7 @@ from forager.similarity import Idf
 from forager.strategies.hmm_chain import Chain, Lesson
 from forager.strategies.hmm_clusters import Clusters
 from forager.strategies.taught import Ways, check_made
-from forager.types import BEST, Parts, Ragged, ScoredLinks, Visit
+from forager.types import BEST, Bag, Floats, Parts, Ragged, ScoredLinks, Visit
 
 FEATURES = 1  # version of what is seen of a page
 
@@ -121,9 +121,8 @@ class Hmm:
         """log alpha of the page, (1, k), and its similarity to the target it is most like."""
         followed = visit.trace.inlinks.state[:1]
         before = carried(followed, self.states) if followed.size else None
-        words = visit.page.terms.values
-        page = learnt.clusters.weighed(Ragged(words, np.array([0, len(words)], np.int64)))
-        return learnt.chain.forward(before, int(learnt.clusters.nearest(page)[0])), learnt.similarity(page)
+        cluster, similarity = learnt.seen(visit.page.bag)
+        return learnt.chain.forward(before, cluster), similarity
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
         """How likely the target of a link is how many links from what is looked for; and how similar its page is."""
@@ -159,14 +158,17 @@ class Learnt:
     clusters: Clusters
     examples: Ragged  # the words of each target
 
-    @cached_property
-    def targets(self) -> Sparse:
-        """(T, targets)"""
-        return self.clusters.weighed(self.examples).T.tocsr()
+    def seen(self, bag: Bag) -> tuple[int, float]:
+        """The cluster of a page, and max over the targets d of cos(u,d), both by the words that count."""
+        at, weights = self.clusters.weighed_bag(bag)
+        point, cosines = np.split(weights @ self._beside.take(at, axis=0), [self.clusters.axes.shape[1]])
+        return int(self.clusters.nearest_to(point[None])[0]), min(float(cosines.max()), 1.0)
 
-    def similarity(self, page: Sparse) -> float:
-        """max over the targets d of cos(u,d), by the words that count"""
-        return min(float((page @ self.targets).max()), 1.0)
+    @cached_property
+    def _beside(self) -> Floats:
+        """Of each word its place on the axes, and beside it its weight in each target: both are looked up at once."""
+        targets = self.clusters.weighed(self.examples).toarray().T
+        return np.hstack((self.clusters.axes, targets)).astype(np.float32)
 
     def parts(self) -> Parts:
         examples = {"example_terms": self.examples.values, "example_offsets": self.examples.offsets}

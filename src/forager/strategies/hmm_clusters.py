@@ -21,13 +21,14 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.chains.rows import Sparse
 from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
 from forager.similarity import Idf, Weighed, find
-from forager.types import Floats, Ids, Parts, Ragged, Terms
+from forager.types import Bag, Floats, Ids, Parts, Ragged, Terms
 
 WORDS = 20_000  # of the most pages, that count
 FEWEST = 2  # pages a word must be on to count, if there are such words
@@ -50,20 +51,30 @@ class Clusters:
         terms = (shared if len(shared) else Vocabulary.of(bags, most=WORDS)).terms
         if not len(terms):
             raise ForagerError("hmm: there is no word on the pages to learn from: give pages with text")
-        pages = _weighed(bags, idf, terms)
+        pages = _counting(Weighed.of(bags, idf), terms)
         axes = _axes(pages, dimensions, seed)
-        return cls(idf, terms, axes, x_means(_points(pages, axes), most, seed))
+        return cls(idf, terms, axes, x_means(_unit(pages @ axes), most, seed))
 
     def __len__(self) -> int:
         return len(self.centroids)
 
     def weighed(self, bags: Ragged) -> Sparse:
         """The words of pages that count, by their weights, (n, T): what `nearest` wants."""
-        return _weighed(bags, self.idf, self.terms)
+        return _counting(Weighed.of(bags, self.idf), self.terms)
+
+    def weighed_bag(self, bag: Bag) -> tuple[NDArray[np.intp], Floats]:
+        """The same of one page: which words they are, and their weights."""
+        weighed = Weighed.of_bag(bag, self.idf)
+        at, known = find(weighed.terms, self.terms)
+        return at[known], weighed.weights[known]
 
     def nearest(self, pages: Sparse) -> Ids:
         """The cluster of each page."""
-        return _nearest(_points(pages, self.axes), self.centroids)
+        return self.nearest_to(pages @ self.axes)
+
+    def nearest_to(self, points: Floats) -> Ids:
+        """The cluster of each point, (n, d)."""
+        return _nearest(_unit(points), self.centroids)
 
     def parts(self) -> Parts:
         idf = {"idf_terms": self.idf.terms, "idf_weights": self.idf.weights, "idf_unseen": self.idf.unseen}
@@ -77,12 +88,11 @@ class Clusters:
         return cls(idf, *(np.asarray(parts[name]) for name in ("lsi_terms", "lsi_axes", "centroids")))
 
 
-def _weighed(bags: Ragged, idf: Idf, terms: Terms) -> Sparse:
-    """X"""
-    weighed = Weighed.of(bags, idf)
+def _counting(weighed: Weighed, terms: Terms) -> Sparse:
+    """X: of all words those that count."""
     at, known = find(weighed.terms, terms)
-    offsets = np.searchsorted(weighed.rows[known], np.arange(len(bags) + 1))  # rows rise: no need to sort
-    return csr_matrix((weighed.weights[known], at[known], offsets), (len(bags), len(terms)))
+    offsets = np.searchsorted(weighed.rows[known], np.arange(weighed.count + 1))  # rows rise: no need to sort
+    return csr_matrix((weighed.weights[known], at[known], offsets), (weighed.count, len(terms)))
 
 
 def _axes(pages: Sparse, dimensions: int, seed: int) -> Floats:
@@ -94,11 +104,10 @@ def _axes(pages: Sparse, dimensions: int, seed: int) -> Floats:
     return np.ascontiguousarray(axes.T, np.float32)
 
 
-def _points(pages: Sparse, axes: Floats) -> Floats:
-    """(n, d), of length 1, or 0 for a page without a word that counts."""
-    at = pages @ axes
-    lengths = np.linalg.norm(at, axis=1, keepdims=True)
-    return np.asarray(at / np.where(lengths > 0, lengths, 1), np.float32)
+def _unit(points: Floats) -> Floats:
+    """Points (n, d) of length 1, or 0 for a page without a word that counts."""
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    return np.asarray(points / np.where(lengths > 0, lengths, 1), np.float32)
 
 
 # ---- X-means --------------------------------------------------------------------------------------------------------

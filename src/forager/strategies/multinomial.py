@@ -9,12 +9,13 @@ A word never seen says nothing. Pr(c) is even over the classes that have instanc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.similarity import find
+from forager.term_index import TermIndex
 from forager.types import Ids, Parts, Ragged, Terms
 
 Reals: TypeAlias = NDArray[np.float64]
@@ -23,7 +24,7 @@ _AT_ONCE = 1 << 22  # occurrences kept one by one before they are added up
 _CLASS = np.uint64(8)  # bits of a key for the class
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Multinomial:
     terms: Terms  # (T,) ascending
     log_theta: Reals  # (T, c)
@@ -40,8 +41,16 @@ class Multinomial:
 
     def weights(self, terms: Terms) -> Reals:
         """log theta of each word, (e, c); 0 for one that was never seen."""
-        at, known = find(terms, self.terms)
-        return self.log_theta[at] * known[:, None] if len(self.terms) else np.zeros((len(terms), len(self.log_prior)))
+        return self._held.take(self._index.places(terms), axis=0)
+
+    @cached_property
+    def _held(self) -> Reals:
+        """log theta, and behind it that of a word never seen."""
+        return np.vstack((self.log_theta, np.zeros(len(self.log_prior))))
+
+    @cached_property
+    def _index(self) -> TermIndex:
+        return TermIndex(self.terms)
 
     def _sums(self, rows: Ragged) -> Reals:
         sums = np.zeros((len(rows), len(self.log_prior)))

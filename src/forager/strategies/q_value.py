@@ -28,6 +28,7 @@ from forager.paths.ground import Heard
 from forager.strategies.around import beside
 from forager.strategies.multinomial import Multinomial, Tally
 from forager.strategies.taught import Ways, check_made
+from forager.strategies.unmet import only_unmet
 from forager.text import mix, term, terms, url_terms, words
 from forager.types import BEST, Floats, Links, Page, Parts, Ragged, ScoredLinks, Terms, Url, Visit
 
@@ -81,6 +82,7 @@ class QValue:
 
     # ---- scoring
 
+    @only_unmet
     def score(self, visit: Visit) -> ScoredLinks:
         if self._model is None:
             return ScoredLinks(np.zeros(len(visit.links), np.float32))
