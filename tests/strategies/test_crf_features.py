@@ -115,12 +115,16 @@ def test_a_page_has_the_same_features_whichever_links_are_asked_for() -> None:
 
 def test_a_link_of_ours() -> None:
     """Numbers are alike but in words around; of an anchor six words count, of a URL the last six."""
-    near = [f"{side}{far}" for side in "ab" for far in range(1, 5)]
+    near = [f"{side}{far}" for side in "ab" for far in range(1, 9)]
     expected = coded(ANCHOR, "cs", "000", "exercise", "0") | coded(NEAR, *near) | coded(ABOVE, "courses")
     expected |= coded(PATH, "_svc", "teaching", "cs000", "hw", "0", "ps") | coded(LAST, "ps") | coded(SECOND_LAST, "0")
     expected |= coded(LIES, "in the folder", "in the folder, +3 words") | coded(DEPTH, "7 words")
     assert of_row(OURS(COURSE, COURSE.links), 0) == expected | coded(TAIL, "body p a") | coded(LINK, "link")
-    up = coded(ANCHOR, "up") | coded(NEAR, "a10", "far", "other", "pages") | coded(ABOVE, "other", "pages")
+    up = (
+        coded(ANCHOR, "up")
+        | coded(NEAR, *(f"a{far}" for far in range(6, 11)), "far", "other", "pages")
+        | coded(ABOVE, "other", "pages")
+    )
     up |= coded(PATH, "_", "_svc") | coded(LAST, "_svc") | coded(SECOND_LAST, "_")
     up |= coded(LIES, "on the site", "on the site, -2 words") | coded(DEPTH, "2 words")
     assert of_row(OURS(COURSE, COURSE.links), 1) == up | coded(TAIL, "ul li a") | coded(LINK, "link")

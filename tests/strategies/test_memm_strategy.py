@@ -462,7 +462,7 @@ def test_words_alone_see_nothing_of_links() -> None:
 
 def test_ours_takes_numbers_alike() -> None:
     """Those of as many digits, in anchors, URLs and titles."""
-    markup = '<title>CS {0}</title> one two three four <a href="/cs{0}.html">CS {0}</a>'
+    markup = '<title>CS {0}</title> one two three four five six seven eight <a href="/cs{0}.html">CS {0}</a>'
     pages = [page_of(f"http://b.test/{number}", markup.format(number)) for number in (101, 234, 2)]
     each = [seen(observer(Sets.OURS), page) for page in pages]
     said = [[set(row.tolist()) for row in (own, *out, *into, shared)] for own, out, into, shared in each]
@@ -510,8 +510,8 @@ def test_ours_by_hand() -> None:
         url = URLS[link].split()
         said = {
             ANCHOR: anchors[link].split(),
-            BEFORE: words[max(first - 4, 0) : first],
-            BEHIND: words[last : last + 4],
+            BEFORE: words[max(first - 8, 0) : first],
+            BEHIND: words[last : last + 8],
             ABOVE: above[link].split(),
             ADDRESS: url[-6:],
             LAST: url[-1:],

@@ -53,8 +53,8 @@ _THESIS = (
 )
 _OURS = (
     (seen.SAID, range(6), ANCHOR),
-    (seen.BEFORE, range(-4, 0), NEAR),
-    (seen.BEHIND, range(4), NEAR),
+    (seen.BEFORE, range(-8, 0), NEAR),
+    (seen.BEHIND, range(8), NEAR),
     (seen.ABOVE, range(4), ABOVE),
     (seen.ADDRESS, range(-6, 0), PATH),
     (seen.ADDRESS, [-1], LAST),

@@ -41,6 +41,7 @@ Found: TypeAlias = tuple[Terms, int, Places | int]  # words, what they are of, a
 
 VERSION = 2
 CLOSE = 4  # words on either side of an anchor: the paper's least
+NEAR = 8  # the same, of ours
 TENTHS = np.arange(0.1, 1.0, 0.1)
 MOST_TARGETS = 250  # that a page is compared with
 
@@ -81,8 +82,8 @@ KINDS = (
 _PLAN = Plan(
     [
         (seen.SAID, range(6), ANCHOR),
-        (seen.BEFORE, range(-CLOSE, 0), BEFORE),
-        (seen.BEHIND, range(CLOSE), BEHIND),
+        (seen.BEFORE, range(-NEAR, 0), BEFORE),
+        (seen.BEHIND, range(NEAR), BEHIND),
         (seen.ABOVE, range(4), ABOVE),
         (seen.ADDRESS, range(-6, 0), ADDRESS),
         (seen.ADDRESS, [-1], LAST),
