@@ -27,8 +27,8 @@ import numpy as np
 
 from forager.strategies import seen
 from forager.strategies.repeated import listed, nesting
-from forager.strategies.seen import Codes, Lies, Plan, Reading, Seen, spelt, zeroed
-from forager.text import code, decoded, distinct, salt_part, term_part
+from forager.strategies.seen import Codes, Lies, Plan, Reading, Seen, coded, in_words, spelt, zeroed
+from forager.text import code, salt_part, term_part
 from forager.types import Links, Page
 
 VERSION = 2  # of the features
@@ -81,11 +81,8 @@ class Features:
         return Seen(np.concatenate(block), self._of_page(page, reading))
 
     def _of_page(self, page: Page, reading: Reading) -> Codes:
-        parts, kinds = [reading.meta, reading.address, reading.host], [HEAD, TOKEN, TOKEN]
-        if self.ours:
-            parts[2:], kinds[2:] = [reading.title, reading.headings], [TITLE, HEADING]
-        salts = _SALTS.take(kinds).repeat([len(part) for part in parts])
-        own = distinct(term_part(np.concatenate(parts)) + salts)
+        more = [(TITLE, reading.title), (HEADING, reading.headings)] if self.ours else [(TOKEN, reading.host)]
+        own = coded([(HEAD, reading.meta), (TOKEN, reading.address), *more])
         flags = np.array([_flag(flag) for flag in self._flags(page)], np.uint64)
         return np.concatenate((own, flags, term_part(page.bag.terms) + _SALTS[WORD]))
 
@@ -104,8 +101,7 @@ class Features:
     def told(self, page: Page, links: Links, codes: Codes) -> list[str]:
         """Codes in words."""
         names = spelt(page, links, [*Lies.names, *map(tail, links.tag_paths), *self._flags(page), "link"])
-        pairs = zip(*(each.tolist() for each in decoded(codes)), strict=True)
-        return [TOLD[kind].format(names.get(word, "…")) for word, kind in pairs]
+        return in_words(codes, names, TOLD)
 
 
 @lru_cache(maxsize=256)

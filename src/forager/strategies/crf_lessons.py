@@ -14,10 +14,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from forager.chains.paths import LINK, PAGE, Paths
@@ -26,12 +25,12 @@ from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
 from forager.paths import Gap, Ground, Outcome, ShownPath
 from forager.strategies.crf_features import Features
+from forager.strategies.seen import Places
 from forager.text import distinct, mixed
 from forager.types import Ids, Mask, Page, Terms, stretches
 from forager.urls import host, site
 
 Link: TypeAlias = tuple[int, int]  # the numbers of a page and of one it links to
-Places: TypeAlias = NDArray[np.integer[Any]]
 GOAL, FAIL = Outcome.GOAL.value, Outcome.FAIL.value
 
 

@@ -33,8 +33,8 @@ import numpy as np
 from forager.chains.vocabulary import Vocabulary
 from forager.similarity import Idf, Targets
 from forager.strategies import seen
-from forager.strategies.seen import Codes, Lies, Places, Plan, Reading, Seen
-from forager.text import code, count, decoded, distinct, mixed, salt_part, term, term_part, terms, url_terms
+from forager.strategies.seen import Codes, Lies, Places, Plan, Reading, Seen, coded, in_words
+from forager.text import code, count, decoded, mixed, salt_part, term, term_part, terms, url_terms
 from forager.types import Links, Mask, Page, Parts, Ragged, Terms, stretches
 
 Found: TypeAlias = tuple[Terms, int, Places | int]  # words, what they are of, and the links that have them, or the page
@@ -139,9 +139,7 @@ class Observer:
 
     def _ours(self, page: Page, links: Links) -> Seen:
         reading = Reading.of(page, links, alike=True)
-        said = {ENTITLED: reading.title, HEADED: reading.headings, ADDRESSED: reading.address}
-        kinds = np.repeat(list(said), [len(part) for part in said.values()])
-        own = distinct(term_part(np.concatenate(list(said.values()))) + _SALTS.take(kinds))
+        own = coded([(ENTITLED, reading.title), (HEADED, reading.headings), (ADDRESSED, reading.address)])
         counts = (len(page.links), len(page.terms.values))
         size = [codes[count.bit_length()] for codes, count in zip(_SIZE, counts, strict=True)]
         held = term_part(self._held(page)) + _SALTS[HELD]
@@ -182,8 +180,7 @@ class Observer:
         """Codes in words."""
         names = seen.spelt(page, links, (*Lies.names, *_SIZES[0], *_SIZES[1]))
         names |= {step: str(step) for step in range(1, len(TENTHS) + 1)}
-        pairs = zip(*(each.tolist() for each in decoded(codes)), strict=True)
-        return [KINDS[kind].told.format(names.get(word, "…")) for word, kind in pairs]
+        return in_words(codes, names, [kind.told for kind in KINDS])
 
     # ---- learning and keeping
 

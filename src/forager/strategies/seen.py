@@ -15,7 +15,7 @@ is done link by link.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -23,7 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.chains.weights import Weights
-from forager.text import ROW_END, code, decoded, mixed, row_terms, salt_part, term, term_part, unescaped, words
+from forager.text import (
+    ROW_END,
+    code,
+    decoded,
+    distinct,
+    mixed,
+    row_terms,
+    salt_part,
+    term,
+    term_part,
+    unescaped,
+    words,
+)
 from forager.types import Floats, Links, Page, Terms
 
 Codes: TypeAlias = NDArray[np.uint64]
@@ -185,6 +197,19 @@ class Lies:
         lying = place * len(_MORE) + np.minimum(np.maximum(more, _MORE[0]), _MORE[-1]) - _MORE[0]
         depth = np.minimum(depths, _DEEPEST)
         return np.array((self._place.take(place), self._lying.take(lying), self._depth.take(depth)))
+
+
+def coded(said: Sequence[tuple[int, Terms]]) -> Codes:
+    """Words, each of the kind it comes with, and each of a kind once."""
+    kinds, parts = zip(*said, strict=True)
+    salts = salt_part(np.array(kinds)).repeat([len(part) for part in parts])
+    return distinct(term_part(np.concatenate(parts)) + salts)
+
+
+def in_words(codes: Codes, names: Mapping[int, str], told: Sequence[str]) -> list[str]:
+    """What codes stand for, by what is told of each kind, with {} for the word; words have names by their terms."""
+    pairs = zip(*(each.tolist() for each in decoded(codes)), strict=True)
+    return [told[kind].format(names.get(word, "…")) for word, kind in pairs]
 
 
 def texts_of(page: Page, links: Links) -> str:
