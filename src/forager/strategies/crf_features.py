@@ -4,14 +4,15 @@ As the thesis has them, and a constant:
 
     page   words of head and body; tokens of the URL, the extension among them, and "~"; whether a pattern of elements
            repeats (`repeated`); whether a heading is one of a set
-    link   words of the anchor; the 10 words before and behind it; tokens of its URL, as of the page
+    link   the first 10 words of the anchor; the 10 words before and behind it; the last 10 tokens of its URL, as of
+           the page
 
-And of ours, because other sites have the same things by other names:
+Ours, because other sites have the same things by other names, and because fewer words take less time:
 
-    page   words of the title and of headings; of patterns only those of up to three elements; how many links, links
-           whose URL has a number, and words there are, as powers of 2
-    link   the last words of its URL once more, how deep that is, and how it lies to that of the page; words of the
-           heading above it; the last elements of its tag path
+    page   the same, without the host, and of patterns only those of up to three elements; words of the title and of
+           headings; how many links, digits in their URLs, and words there are, as powers of 2
+    link   6 words of the anchor, 8 before and behind it, the last 6 of its URL, and of these the last two once more; how
+           deep it is, and how it lies to that of the page; 4 words of the heading above; the end of the tag path
 
 In ours numbers in anchors, URLs and titles are alike: "cs412" is "cs000".
 """
