@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from forager.similarity import Idf, Query, Targets, Weighed, strongest
 from forager.text import term, terms, url_terms
-from forager.types import Ragged
+from forager.types import Bag, Ragged
 from tests.visits import page_of
 
 ROWS = st.lists(st.lists(st.integers(0, 12), max_size=12), max_size=6)
@@ -45,6 +45,17 @@ def test_batches_equal_plain_loops(sample: list[list[int]], kept: list[list[int]
     for i, bag in enumerate(bags):
         for j, target in enumerate(kept):
             assert got[i, j] == pytest.approx(plain_cosine(bag, target, idf), abs=1e-5)
+
+
+@pytest.mark.parametrize("text", ["red green red", "", "blue unseen blue", "red"])
+def test_a_page_whose_words_are_counted_weighs_the_same(text: str) -> None:
+    """Every page of the sample has "red", which so weighs nothing."""
+    idf, page = Idf.of([terms(["red green"])[0], terms(["red blue"])[0]]), terms([text])
+    one, other = Weighed.of(page, idf), Weighed.of_bag(Bag.of(page[0]), idf)
+    assert one.rows.tolist() == other.rows.tolist()
+    assert one.terms.tolist() == other.terms.tolist()
+    assert one.count == other.count
+    np.testing.assert_allclose(one.weights, other.weights, rtol=1e-6)
 
 
 def test_rows_have_length_one() -> None:

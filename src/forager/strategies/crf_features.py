@@ -11,8 +11,8 @@ Ours, because other sites have the same things by other names, and because fewer
 
     page   the same, without the host, and of patterns only those of up to three elements; words of the title and of
            headings; how many links, digits in their URLs, and words there are, as powers of 2
-    link   6 words of the anchor, 8 before and behind it, the last 6 of its URL, and of these the last two once more; how
-           deep it is, and how it lies to that of the page; 4 words of the heading above; the end of the tag path
+    link   6 words of the anchor, 8 before and behind it, the last 6 of its URL, and of these the last two once more;
+           how deep it is, and how it lies to that of the page; 4 words of the heading above; the end of the tag path
 
 In ours numbers in anchors, URLs and titles are alike: "cs412" is "cs000".
 """
