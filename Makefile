@@ -26,13 +26,13 @@ lab: $(VENV)/ready
 	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS)
 
 study-apprentice: $(VENV)/ready
-	$(BIN)/forager lab study apprentice --web ../shared/data/wikispeedia --out docs/lab/apprentice --jobs $(JOBS)
+	$(BIN)/python -m studies apprentice --web ../shared/data/wikispeedia --out docs/lab/apprentice --jobs $(JOBS)
 
 study-paths: $(VENV)/ready
-	$(BIN)/forager lab study paths --courses ../shared/data/webkb --web ../shared/data/wikispeedia --out docs/lab/paths --jobs $(JOBS)
+	$(BIN)/python -m studies paths --courses ../shared/data/webkb --web ../shared/data/wikispeedia --out docs/lab/paths --jobs $(JOBS)
 
 study-lexical: $(VENV)/ready
-	$(BIN)/forager lab study lexical --web ../shared/data/wikispeedia --out docs/lab/lexical --jobs $(JOBS)
+	$(BIN)/python -m studies lexical --web ../shared/data/wikispeedia --out docs/lab/lexical --jobs $(JOBS)
 
 bench: $(VENV)/ready
 	$(BIN)/python -m bench.crawl

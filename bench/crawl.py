@@ -34,29 +34,29 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-import forager.crawl
+import forager.crawl.loop
 from bench import bare
 from bench.reference import PAGES, SEED, Run, homes, once, served
 from bench.spent import Spent
-from forager import models, text
-from forager.crawl import Crawl
+from forager.crawl.build import CRITIC_VERSION
+from forager.crawl.journal import Journal, pack_links
+from forager.crawl.loop import Crawl
+from forager.crawl.step import Step
 from forager.critics.naive_bayes import NaiveBayes
 from forager.fetch.http import HttpFetcher
 from forager.fetch.robots import HostRules, Robots
 from forager.frontier import LaneFrontier
 from forager.frontier.facts import Facts
-from forager.journal import Journal, pack_links
-from forager.lab.webs.procedural import ProceduralWeb
-from forager.lab.webs.server import PLANS
-from forager.making import CRITIC_VERSION
-from forager.page import parse
-from forager.page.links import ParsedLinks
 from forager.project import new_project
-from forager.scope import Scope
-from forager.step import Step
-from forager.store import NewUrl, Record, Store
+from forager.store import NewUrl, Record, Store, models
 from forager.strategies import Apprentice, BestFirst, ContextGraph, Hmm, MemmCrawler, PathForager, QValue
 from forager.types import FIRST_OF_ALL, Fetch, Page, Reason, ScoredLinks
+from forager.web import text
+from forager.web.page import parse
+from forager.web.page.links import ParsedLinks
+from forager.web.scope import Scope
+from forager_lab.webs.procedural import ProceduralWeb
+from forager_lab.webs.server import PLANS
 
 CLASSES = 20
 TRAINING = 600  # pages
@@ -185,7 +185,7 @@ def watch_stages() -> Spent:
     spent.watch("robots", Crawl, "_refusal")
     spent.watch("robots", Robots, "known")
     spent.watch("robots", HostRules, "allows")
-    spent.watch("parse", forager.crawl, "parse")
+    spent.watch("parse", forager.crawl.loop, "parse")
     spent.watch("tokens", text, "terms")
     spent.watch("critic", NaiveBayes, "judge")
     for strategy in SCORING:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from forager import models
 from forager.critics.naive_bayes import NaiveBayes
+from forager.store import models
 from forager.types import Links, Page, Ragged, Terms, Url
 
 VOCABULARY = 1_000_000

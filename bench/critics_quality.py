@@ -18,15 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
-from forager.critics.calibration import average_precision, roc_auc
 from forager.critics.cosine import Cosine
 from forager.critics.mlp import Mlp
 from forager.critics.naive_bayes import NaiveBayes
 from forager.critics.rocchio import Rocchio
 from forager.critics.svm import LinearSvm
-from forager.lab.laboratory import Laboratory
-from forager.lab.webs.recorded import RecordedWeb
+from forager.learn.calibration import average_precision, roc_auc
+from forager.teaching.labelled_web import LabelledWeb
 from forager.types import Critic, Mask, Page
+from forager_lab.laboratory import Laboratory
 
 WEBS = Path(os.environ.get("FORAGER_WEBS") or Path(__file__).resolve().parents[2] / "shared" / "data")
 TOPICS = {
@@ -66,7 +66,7 @@ class Pages:
     labels: Sequence[tuple[str, ...]]
 
     @classmethod
-    def of(cls, web: RecordedWeb) -> Pages:
+    def of(cls, web: LabelledWeb) -> Pages:
         labels = web.truth.labels
         read = zip(Laboratory(web).pages(list(labels)), labels.values(), strict=True)
         pages, given = zip(*((page, label) for page, label in read if page is not None), strict=True)
@@ -107,7 +107,7 @@ def tried(critic: Critic, pages: Pages, wanted: Mask, topic: str, seed: int) -> 
 
 def trials(web: str, samples: int) -> Iterator[tuple[str, str, Measure]]:
     """(critic, topic, measure)"""
-    pages = Pages.of(RecordedWeb(WEBS / web))
+    pages = Pages.of(LabelledWeb(WEBS / web))
     for topic in TOPICS[web]:
         wanted = pages.wanted(topic)
         for seed in range(samples):

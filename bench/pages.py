@@ -13,14 +13,14 @@ from typing import TypeVar
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from selectolax.lexbor import LexborHTMLParser
 
-from forager import text
-from forager.lab.webs.procedural import ProceduralWeb, WebPlan
-from forager.page import from_bytes, parse, to_bytes
-from forager.page.bounds import tame
-from forager.page.decode import decode
-from forager.page.tree import Walk
 from forager.types import Fetch, Page
-from forager.urls import RULES, UrlRules
+from forager.web import text
+from forager.web.page import from_bytes, parse, to_bytes
+from forager.web.page.bounds import tame
+from forager.web.page.decode import decode
+from forager.web.page.tree import Walk
+from forager.web.urls import RULES, UrlRules
+from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 
 S = TypeVar("S")
 T = TypeVar("T")

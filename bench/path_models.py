@@ -16,8 +16,8 @@ from typing import TypedDict
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from forager.chains import crf_training, memm
-from forager.chains.paths import LINK, PAGE, Paths
+from forager.learn.chains import crf_training, memm
+from forager.learn.chains.paths import LINK, PAGE, Paths
 
 LONGEST, A_PAGE, STATES, LABELS = 10, 100, 5, 26
 TELLING = 50  # features that go with each state

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from forager.lab.webs.procedural import ProceduralWeb
-from forager.lab.webs.server import ADDRESS, PLANS
+from forager_lab.webs.procedural import ProceduralWeb
+from forager_lab.webs.server import ADDRESS, PLANS
 
 SEED = 1
 PAGES = 3_000
@@ -92,7 +92,7 @@ def served(plan: str = "reference", core: int = SERVER_CORE, options: Sequence[s
 def server_process(
     plan: str, core: int = SERVER_CORE, options: Sequence[str] = ()
 ) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    module = [sys.executable, "-m", "forager.lab.webs.server"]
+    module = [sys.executable, "-m", "forager_lab.webs.server"]
     words = [*module, "--plan", plan, "--seed", str(SEED), "--slowness", "0", "--cache", *options]
     with started(words, core) as server:
         assert server.stdout is not None

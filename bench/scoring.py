@@ -20,8 +20,8 @@ from bench import bare
 from bench.crawl import Bench, Work
 from bench.reference import once, served
 from bench.strategies import learnt
-from forager import models
-from forager.making import STRATEGY_VERSION
+from forager.crawl.build import STRATEGY_VERSION
+from forager.store import models
 
 PATH_MODELS = ("context-graph", "q-value", "hmm", "memm", "crf")
 

@@ -18,16 +18,16 @@ from pathlib import Path
 from aiohttp import web
 
 from bench.reference import CLIENT_CORE, SEED, SERVER_CORE, pin, started
-from forager.lab.webs.procedural import ProceduralWeb, WebPlan
-from forager.lab.webs.server import ADDRESS
+from forager_lab.webs.procedural import ProceduralWeb, WebPlan
+from forager_lab.webs.server import ADDRESS
 
 CONNECTIONS = 20
 ROUNDS = 2
 MADE, KEPT = ["--plan", "reference", "--slowness", "0"], ["--plan", "reference", "--slowness", "0", "--cache"]
 SERVERS = {
-    "protocol, pages kept": ["forager.lab.webs.server", *KEPT],
-    "protocol, pages made": ["forager.lab.webs.server", *MADE],
-    "protocol, kept, log": ["forager.lab.webs.server", *KEPT, "--log", os.devnull],
+    "protocol, pages kept": ["forager_lab.webs.server", *KEPT],
+    "protocol, pages made": ["forager_lab.webs.server", *MADE],
+    "protocol, kept, log": ["forager_lab.webs.server", *KEPT, "--log", os.devnull],
     "aiohttp.web, pages kept": ["bench.server", "aiohttp"],
 }
 

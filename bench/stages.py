@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from bench.pages import WIKISPEEDIA, bare_parse, milliseconds, sample
-from forager import text
 from forager.critics.naive_bayes import NaiveBayes
 from forager.frontier import LaneFrontier
 from forager.frontier.facts import Facts
-from forager.page import parse
-from forager.scope import Scope
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.strategies import STRATEGIES, make_strategy
 from forager.types import BEST, Critic, Page, ScoredLinks, Strategy, Visit
+from forager.web import text
+from forager.web.page import parse
+from forager.web.scope import Scope
 
 PAGES = 150
 DOCUMENTS = 1_500  # to train the critics on

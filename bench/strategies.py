@@ -23,14 +23,14 @@ from bench.pages import WIKISPEEDIA, after, milliseconds, reference, sample
 from bench.stages import visits
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig, StopConfig
-from forager.crawl import Crawl
+from forager.crawl.loop import Crawl
 from forager.frontier.facts import Facts
-from forager.lab.laboratory import Laboratory, open_web
-from forager.lab.protocol import Trial, strategy_for, taught_for, topic_trial
-from forager.lab.spec import Spec
-from forager.page import parse
+from forager.registry import Spec
 from forager.strategies import STRATEGIES
 from forager.types import Critic, Fetch, Page, Parts, Persists, Rescores, ScoredLinks, Strategy, Visit
+from forager.web.page import parse
+from forager_lab.laboratory import Laboratory, open_web
+from forager_lab.protocol import Trial, strategy_for, taught_for, topic_trial
 
 WEB, TOPIC = "procedural", "Arts"
 CRAWLED = 100  # pages a strategy learns from

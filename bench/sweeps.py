@@ -21,13 +21,13 @@ import numpy as np
 from tests.small_web import WordCritic
 from tests.visits import page_of, visit_of
 
+from forager.crawl.step import Step
+from forager.crawl.sweep import Sweep
 from forager.frontier import LaneFrontier
 from forager.frontier.facts import Facts
-from forager.scope import Scope
-from forager.step import Step
-from forager.strategies.apprentice import Apprentice
-from forager.sweep import Sweep
+from forager.strategies.apprentice.strategy import Apprentice
 from forager.types import Evidence, Judgement, Ragged, ScoredLinks, Url
+from forager.web.scope import Scope
 
 LINKS, FEATURES, HOSTS, WORDS = 80, 100, 10_000, 50_000
 TICK = 0.001  # seconds

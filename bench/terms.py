@@ -16,11 +16,11 @@ from importlib import import_module
 from math import log2
 
 from bench.pages import WIKISPEEDIA, milliseconds, reference, sample
-from forager.lexical.cvalue import c_values, rank
-from forager.lexical.phrases import Candidates, Phrases, within
-from forager.lexical.tagger import Tagger, english
-from forager.page import parse
+from forager.learn.lexical.cvalue import c_values, rank
+from forager.learn.lexical.phrases import Candidates, Phrases, within
+from forager.learn.lexical.tagger import Tagger, english
 from forager.types import Page
+from forager.web.page import parse
 
 LENGTH = 5_000  # characters of a page
 GOAL = 200  # pages a second, on a core

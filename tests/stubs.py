@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from forager.text import mix, term
 from forager.types import (
     BEST,
     FIRST,
@@ -32,6 +31,7 @@ from forager.types import (
     Visit,
     Waiting,
 )
+from forager.web.text import mix, term
 
 
 def share(terms: NDArray[np.uint32], query: NDArray[np.uint32]) -> float:

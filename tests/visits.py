@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forager.page import parse
 from forager.types import Fetch, Inlinks, Judgement, Known, Page, Ragged, Trace, Url, Visit
+from forager.web.page import parse
 
 
 def page_of(url: str, markup: str) -> Page:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from forager.config import CrawlConfig as CrawlConfig
     from forager.config import read_config as read_config
-    from forager.crawl import Crawl as Crawl
+    from forager.crawl.loop import Crawl as Crawl
     from forager.errors import ForagerError as ForagerError
 
-_HOMES = {"Crawl": "crawl", "CrawlConfig": "config", "ForagerError": "errors", "read_config": "config"}
+_HOMES = {"Crawl": "crawl.loop", "CrawlConfig": "config", "ForagerError": "errors", "read_config": "config"}
 __all__ = ["Crawl", "CrawlConfig", "ForagerError", "read_config"]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from forager.errors import ForagerError, unknown
-from forager.scope import Within
+from forager.web.scope import Within
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

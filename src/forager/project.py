@@ -19,19 +19,19 @@ import msgspec
 
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig, read_config
-from forager.crawl import Courtesy, Crawl
+from forager.crawl.build import critic_of, strategy_of
+from forager.crawl.journal import Journal
+from forager.crawl.loop import Courtesy, Crawl
+from forager.crawl.stats import Tally
 from forager.errors import ForagerError
 from forager.fetch.http import HttpFetcher, Limits
 from forager.fetch.replay import open_recording
 from forager.fetch.robots import LARGEST, Robots
-from forager.journal import Journal
-from forager.making import critic_of, strategy_of
-from forager.page import parse
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.store import Store
-from forager.tally import Tally
 from forager.types import Critic, Failure, Fetch, Fetcher, Page, Visit
-from forager.urls import RULES, UrlRules
+from forager.web.page import parse
+from forager.web.urls import RULES, UrlRules
 
 CONFIG, SEEDS = "forager.toml", "seeds.txt"
 

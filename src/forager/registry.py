@@ -7,9 +7,13 @@ and the rest of its parameters come from the configuration:
     make(NaiveBayes, given={"focus": ["Science"], "seed": 7}, params={"calibrate": False})
 """
 
+from __future__ import annotations
+
 import inspect
+import tomllib
 import types
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -97,3 +101,33 @@ def _plain(hint: Any) -> bool:
     if origin is None:
         return hint in PLAIN
     return all(_plain(part) for part in get_args(hint) if part is not Ellipsis)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A critic or strategy as the command line names it: `best-first`, or `best-first:tau=0.3:hard=true`."""
+
+    name: str
+    options: dict[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Spec:
+        name, *options = text.strip().split(":")
+        return cls(name, dict(_option(text, option) for option in options))
+
+    def __str__(self) -> str:
+        return ":".join([self.name, *(f"{key}={_bare(value)}" for key, value in self.options.items())])
+
+
+def _option(text: str, option: str) -> tuple[str, object]:
+    key, equals, value = option.partition("=")
+    if not equals:
+        raise ForagerError(f"{text!r}: write parameters as name:key=value:key=value")
+    try:
+        return key, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, value  # a bare word
+
+
+def _bare(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

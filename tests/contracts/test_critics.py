@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forager import models
 from forager.critics import CRITICS, make_critic
 from forager.critics.predicate import Function, Predicate
 from forager.errors import ForagerError
-from forager.page import parse
+from forager.store import models
 from forager.types import Critic, Fetch, Judgement, Page, Persists, Url
+from forager.web.page import parse
 
 GIVEN = {"focus": ["science"], "seed": 3}
 PARAMS: dict[str, dict[str, object]] = {

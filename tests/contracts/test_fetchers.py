@@ -11,10 +11,10 @@ import pytest
 
 from forager.fetch.http import HttpFetcher
 from forager.fetch.replay import open_recording
-from forager.lab.webs.procedural import ProceduralWeb, WebPlan
-from forager.lab.webs.server import Server
-from forager.page import parse
 from forager.types import Answer, Failure, Fetch, Fetcher, Page, Redirect, Url
+from forager.web.page import parse
+from forager_lab.webs.procedural import ProceduralWeb, WebPlan
+from forager_lab.webs.server import Server
 from tests.lab.warc import write_warc
 from tests.small_web import SmallWeb
 

@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig
-from forager.crawl import Crawl
+from forager.crawl.loop import Crawl
 from forager.critics import make_critic
-from forager.lab.graph import build_graph
-from forager.lab.oracles import Lookahead, Oracle
-from forager.page import parse
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.strategies import STRATEGIES, make_strategy
 from forager.types import (
     Critic,
@@ -39,6 +36,9 @@ from forager.types import (
     Url,
     Visit,
 )
+from forager.web.page import parse
+from forager_lab.graph import build_graph
+from forager_lab.oracles import Lookahead, Oracle
 from tests import stubs
 from tests.small_web import SmallWeb, WordCritic, html, url
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forager.text import terms
 from forager.types import Links, Page, Ragged, Url
+from forager.web.text import terms
 from tests.shared import WEBS
 
 WIKISPEEDIA = WEBS / "wikispeedia"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forager.critics.cosine import Cosine
-from forager.similarity import Idf, Targets
+from forager.learn.tfidf import Idf, Targets
 from forager.types import Ragged
 
 from .examples import Sample, fitted, topical

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forager import embeddings, models
 from forager.critics.description import Description
-from forager.embeddings import embed
 from forager.errors import ForagerError
+from forager.learn import embeddings
+from forager.learn.embeddings import embed
+from forager.store import models
 from tests.critics.pages import page
 
 BIRDS = [

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forager import models
-from forager.critics.calibration import roc_auc
 from forager.critics.cosine import Cosine
 from forager.critics.from_examples import FromExamples
 from forager.critics.mlp import Mlp
 from forager.critics.rocchio import Rocchio
 from forager.critics.svm import LinearSvm
 from forager.errors import ForagerError
+from forager.learn.calibration import roc_auc
+from forager.store import models
 from forager.types import Parts, Persists
 
 from .examples import fitted, log_loss, relevances, several, topical
@@ -225,7 +225,7 @@ import sys
 from pathlib import Path
 from forager import models
 from forager.critics.{file} import {maker}
-from forager.page import parse
+from forager.web.page import parse
 from forager.types import Fetch
 critic = {maker}(focus=["a"]).from_parts(models.load(Path({path!r}), kind="m", version=1))
 critic.judge([parse(Fetch("http://a.test/", b"<p>some words"))])

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forager import models
 from forager.critics import lexical
 from forager.critics.lexical import OTHER, TOP, Lexical
 from forager.critics.predicate import Predicate
 from forager.errors import ForagerError
-from forager.lexical.cvalue import Mode, candidates_of, rank
+from forager.learn.lexical.cvalue import Mode, candidates_of, rank
+from forager.store import models
 from forager.types import Page
 from tests.critics.pages import page
 from tests.visits import page_of

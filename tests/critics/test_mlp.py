@@ -7,9 +7,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
+from forager.critics.columns import Columns
 from forager.critics.corpus import Gathering
 from forager.critics.mlp import Mlp
-from forager.critics.tfidf import Columns
 from forager.errors import ForagerError
 from forager.types import Page
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forager.critics import multinomial
-from forager.critics.calibration import SHORT
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
+from forager.learn import naive_bayes as multinomial
+from forager.learn.calibration import SHORT
 from forager.types import Bag, Page, Parts
 
 from .pages import drawn, of_terms, page

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
+from forager.critics.columns import Columns
 from forager.critics.corpus import Gathering
 from forager.critics.svm import LinearSvm
-from forager.critics.tfidf import Columns
 from forager.errors import ForagerError
 
 from .examples import fitted, relevances, several, topical

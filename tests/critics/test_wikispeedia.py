@@ -7,11 +7,11 @@ import csv
 import numpy as np
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-from forager.critics.calibration import roc_auc
 from forager.critics.naive_bayes import NaiveBayes
-from forager.page import parse
-from forager.topic import in_focus
+from forager.learn.calibration import roc_auc
+from forager.learn.focus import in_focus
 from forager.types import Fetch, Page, Url
+from forager.web.page import parse
 
 from .pages import wikispeedia
 

@@ -16,7 +16,7 @@ from forager.fetch.dns import MappedNames, Resolver
 from forager.fetch.guard import METADATA_NAMES, Guard
 from forager.fetch.http import Limits
 from forager.types import Answer, Reason, Url
-from forager.urls import RULES
+from forager.web.urls import RULES
 from tests.fetch.wire import Wire, failed, fetched, fetcher, page
 
 _REFUSED = """

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from forager.clock import VirtualClock
 from forager.fetch.robots import LARGEST, HostRules, Robots, parse_robots
 from forager.types import Answer, Failure, Fetch, Reason, Redirect, Url
-from forager.urls import RULES
+from forager.web.urls import RULES
 from tests.fetch.wire import Wire, fetcher, page
 
 HOST = Url("http://h.test/robots.txt")

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias
 
 from forager.fetch.http import HttpFetcher, Limits
 from forager.types import Answer, Failure, Fetch, Reason, Url
-from forager.urls import RULES
+from forager.web.urls import RULES
 
 Act: TypeAlias = Callable[[asyncio.StreamWriter], Awaitable[None]]
 CONTACT = "crawl@example.org"

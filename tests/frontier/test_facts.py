@@ -14,7 +14,7 @@ from forager.frontier.addresses import Addresses
 from forager.frontier.edges import Edges
 from forager.frontier.facts import Facts
 from forager.types import Ragged, ScoredLinks, Url
-from forager.urls import host, site
+from forager.web.urls import host, site
 
 NAMES = st.integers(0, 30).map(lambda n: Url(f"http://h{n % 4}.{'a.org' if n % 3 else 'b.co.uk'}/{n}"))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from forager.lab import experiment
+from forager_lab import experiment
 
 
 @pytest.fixture(scope="module")

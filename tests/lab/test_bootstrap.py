@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from forager.lab.bootstrap import Verdict, compare, difference, discoveries, resampled_t, t_values
+from forager_lab.bootstrap import Verdict, compare, difference, discoveries, resampled_t, t_values
 
 FIVE = [0.10, 0.12, 0.07, 0.15, 0.11]
 ZERO = [0.0] * 5

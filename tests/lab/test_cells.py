@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from forager.errors import ForagerError
-from forager.lab.cells import Cells, Kept, _behind, cell_key, code_fingerprint, web_content
-from forager.lab.experiment import Cell, PathGoal, Plan, TopicGoal
-from forager.lab.protocol import Record
-from forager.lab.webs.recorded import RecordedWeb
 from forager.strategies import STRATEGIES
+from forager.teaching.labelled_web import LabelledWeb
 from forager.types import Url
+from forager_lab.cells import Cells, Kept, _behind, cell_key, code_fingerprint, web_content
+from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal
+from forager_lab.protocol import Record
 from tests.lab.warc import write_web
 
 PLAN = Plan("web", TopicGoal("Birds"), ("best-first",), runs=2)
@@ -124,20 +124,26 @@ def test_the_content_of_a_web_is_its_files_wherever_and_whenever(tmp_path: Path)
     folder = write_web(
         tmp_path / "one", {"http://a.test/": ("Birds", "<p>owl"), "http://a.test/b": ("Rocks", "<p>ore")}
     )
-    before = web_content(RecordedWeb(folder))
+    before = web_content(LabelledWeb(folder))
     moved = shutil.copytree(folder, tmp_path / "two")
     for file in moved.iterdir():
         os.utime(file, (1, 1))
-    assert web_content(RecordedWeb(moved)) == before
+    assert web_content(LabelledWeb(moved)) == before
     labels = (moved / "labels.tsv").read_text()
     (moved / "labels.tsv").write_text(labels.replace("Rocks", "Birds"))
-    assert web_content(RecordedWeb(moved)) != before
+    assert web_content(LabelledWeb(moved)) != before
 
 
 def test_the_code_behind_a_crawl_is_all_of_it_and_no_more() -> None:
-    behind = set(_behind("forager.lab.experiment"))
+    behind = set(_behind("forager_lab.experiment"))
     strategies = {maker.__module__ for maker in STRATEGIES.values()}
-    assert {"forager.step", "forager.crawl", "forager.page.tree", "forager.lab.oracles", *strategies} <= behind
+    assert {
+        "forager.crawl.step",
+        "forager.crawl.loop",
+        "forager.web.page.tree",
+        "forager_lab.oracles",
+        *strategies,
+    } <= behind
     assert not {name for name in behind if name.startswith("forager.cli")}
-    assert not {f"forager.lab.{name}" for name in ("comparison", "matrix", "plots", "report", "results")} & behind
+    assert not {f"forager_lab.{name}" for name in ("comparison", "matrix", "plots", "report", "results")} & behind
     assert code_fingerprint() == code_fingerprint()

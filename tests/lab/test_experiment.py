@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from forager.errors import ForagerError
-from forager.lab import experiment
-from forager.lab.experiment import Cell, Experiment, PathGoal, Plan, TopicGoal, conduct
-from forager.lab.results import figures
+from forager_lab import experiment
+from forager_lab.experiment import Cell, Experiment, PathGoal, Plan, TopicGoal, conduct
+from forager_lab.results import figures
 from tests.lab.warc import write_web
 
 WORDS = {
@@ -116,7 +116,7 @@ def test_a_second_run_does_not_parse(web: str, monkeypatch: pytest.MonkeyPatch) 
     def refuse(*_: object) -> None:
         raise AssertionError("parsed again")
 
-    monkeypatch.setattr("forager.lab.cache.parse", refuse)
+    monkeypatch.setattr("forager_lab.cache.parse", refuse)
     assert orders(conduct(plan)) == orders(first)
 
 

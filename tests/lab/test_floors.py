@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forager.lab import experiment
-from forager.lab.experiment import Cell, PathGoal, Plan, TopicGoal, crawl_cell
-from forager.lab.oracles import LAB_STRATEGIES
 from forager.strategies import STRATEGIES
+from forager_lab import experiment
+from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal, crawl_cell
+from forager_lab.oracles import LAB_STRATEGIES
 from tests.shared import WEBS, needs
 
 FILE = Path(__file__).with_name("floors.toml")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from forager.errors import ForagerError
-from forager.lab import protocol
-from forager.lab.experiment import PathGoal, Plan, TopicGoal, laboratory, trial_of
-from forager.lab.oracles import LAB_STRATEGIES
-from forager.lab.protocol import strategy_for, taught_for
-from forager.lab.spec import Spec
 from forager.paths import Ground, ShownPath, hop_layers
 from forager.paths.ground import Heard
+from forager.registry import Spec
 from forager.types import BEST, ScoredLinks, Url, Visit
+from forager_lab import protocol
+from forager_lab.experiment import PathGoal, Plan, TopicGoal, laboratory, trial_of
+from forager_lab.oracles import LAB_STRATEGIES
+from forager_lab.protocol import strategy_for, taught_for
 
 WEB, TOPIC = "procedural:hosts=12:links=20:seed=7", "Science"
 

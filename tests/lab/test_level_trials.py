@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from forager.errors import ForagerError
-from forager.lab import experiment, remembering
-from forager.lab.cells import cell_key
-from forager.lab.experiment import Cell, Plan, TopicGoal, conduct, survey, trial_of
-from forager.lab.level_trials import LevelGoal, lesson_of, level_by_label, level_trial, pages_by_level, path_of
-from forager.lab.protocol import OTHER, crawl_trial, topic_trial
-from forager.lab.remembering import Remembering
-from forager.lab.results import figures
-from forager.lab.spec import Spec
-from forager.lab.webs import Truth
-from forager.strategies.lexical_links import HasLevels
+from forager.registry import Spec
+from forager.strategies.lexical.links import HasLevels
+from forager.teaching.labelled_web import Truth
 from forager.types import Judgement, Page, Url
+from forager_lab import experiment, remembering
+from forager_lab.cells import cell_key
+from forager_lab.experiment import Cell, Plan, TopicGoal, conduct, survey, trial_of
+from forager_lab.level_trials import LevelGoal, lesson_of, level_by_label, level_trial, pages_by_level, path_of
+from forager_lab.protocol import OTHER, crawl_trial, topic_trial
+from forager_lab.remembering import Remembering
+from forager_lab.results import figures
 from tests.small_web import WordCritic
 from tests.visits import page_of
 

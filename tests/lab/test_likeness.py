@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from forager.lab import likeness as module
-from forager.lab.likeness import likeness
-from forager.similarity import Idf, Targets
+from forager.learn.tfidf import Idf, Targets
 from forager.types import Ragged, Terms
+from forager_lab import likeness as module
+from forager_lab.likeness import likeness
 
 
 def bag(*terms: int) -> Terms:

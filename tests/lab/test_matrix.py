@@ -14,17 +14,17 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from forager.cli.matrix import matrix as command
 from forager.errors import ForagerError
-from forager.lab import cells as cells_module
-from forager.lab import experiment, matrix
-from forager.lab.comparison import compare, write_comparison
-from forager.lab.experiment import Cell, PathGoal, Plan, TopicGoal
-from forager.lab.laboratory import Laboratory
-from forager.lab.matrix import Done, Pace, Progress, Task, run_matrix
-from forager.lab.matrix_file import read_matrix
-from forager.lab.protocol import Record, Trial, crawl_trial
-from forager.lab.spec import Spec
+from forager.registry import Spec
+from forager_lab import cells as cells_module
+from forager_lab import experiment, matrix
+from forager_lab.cli.matrix import matrix as command
+from forager_lab.comparison import compare, write_comparison
+from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal
+from forager_lab.laboratory import Laboratory
+from forager_lab.matrix import Done, Pace, Progress, Task, run_matrix
+from forager_lab.matrix_file import read_matrix
+from forager_lab.protocol import Record, Trial, crawl_trial
 
 WEB = "procedural:hosts=6:pages_per_host=25:links=12:length=2000"
 MATRIX = f"""
@@ -78,8 +78,8 @@ def kept(folder: Path) -> dict[str, int]:
 RUN = """
 import sys
 from pathlib import Path
-from forager.lab import matrix
-from forager.lab.comparison import compare
+from forager_lab import matrix
+from forager_lab.comparison import compare
 file, folder = map(Path, sys.argv[1:3])
 matrix.code_fingerprint = lambda: sys.argv[3]  # of the test: a file saved meanwhile is no matter here
 compare(file, kept=folder / "kept", docs=folder, jobs=2, seconds=False)

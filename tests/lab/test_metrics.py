@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forager.lab import metrics
-from forager.lab.protocol import Record
 from forager.types import Url
+from forager_lab import metrics
+from forager_lab.protocol import Record
 
 
 def record(hits: str, trained: str = "", expected: float = 0.5) -> Record:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forager.errors import ForagerError
-from forager.lab import plots
-from forager.lab.linestyles import COLOURS, DARK, KNOWN, PAPER, strokes
+from forager_lab import plots
+from forager_lab.linestyles import COLOURS, DARK, KNOWN, PAPER, strokes
 
 NAMES = [*KNOWN, "best-first:tau=0.3", "plug-in <b> $x$"]
 

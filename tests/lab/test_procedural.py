@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from selectolax.lexbor import LexborHTMLParser
 
-from forager.lab.webs.procedural import ProceduralWeb, WebPlan
-from forager.lab.webs.procedural.hosts import Hosts
-from forager.lab.webs.procedural.topics import topic_tree
 from forager.types import Failure, Fetch, Fetcher, Reason, Redirect, Url
-from forager.urls import RULES
+from forager.web.urls import RULES
+from forager_lab.webs.procedural import ProceduralWeb, WebPlan
+from forager_lab.webs.procedural.hosts import Hosts
+from forager_lab.webs.procedural.topics import topic_tree
 
 WEB = ProceduralWeb()
 TRUTH = dict(WEB.labels())
@@ -57,7 +57,7 @@ def first_link(wanted: Callable[[str], bool]) -> Url:
 
 FINGERPRINT = """
 import hashlib
-from forager.lab.webs.procedural import ProceduralWeb
+from forager_lab.webs.procedural import ProceduralWeb
 web = ProceduralWeb()
 urls = [url for url, _ in web.labels()][::40]
 print(hashlib.sha256(b"".join(web.respond(url).body for url in urls)).hexdigest())

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.lab import quality
-from forager.lab.quality import Judged, judge_unseen, summary
 from forager.types import Page
+from forager_lab import quality
+from forager_lab.quality import Judged, judge_unseen, summary
 
 
 def judged(relevance: list[float], relevant: str) -> Judged:

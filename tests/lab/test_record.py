@@ -12,19 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from forager import models
+from forager.crawl.build import CRITIC_VERSION
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
 from forager.fetch.replay import read_table
-from forager.lab.record import record
-from forager.lab.webs.procedural import ProceduralWeb, WebPlan
-from forager.lab.webs.recorded import RecordedWeb
-from forager.lab.webs.server import Server
-from forager.making import CRITIC_VERSION
-from forager.page import parse
 from forager.project import new_project
-from forager.store import Catalogue, Store
+from forager.store import Catalogue, Store, models
+from forager.teaching.labelled_web import LabelledWeb
 from forager.types import Fetch, Page, Url
+from forager.web.page import parse
+from forager_lab.record import record
+from forager_lab.webs.procedural import ProceduralWeb, WebPlan
+from forager_lab.webs.server import Server
 from tests.lab.warc import write_web
 
 BIRD, ROCK = "feather wing nest egg song", "granite slate lava ore dust"
@@ -73,7 +72,7 @@ def crawled(tmp_path: Path) -> Path:
 
 def test_labels_are_the_classes_of_the_critic(crawled: Path, tmp_path: Path) -> None:
     made = record(crawled, tmp_path / "new")
-    web = RecordedWeb(tmp_path / "new")
+    web = LabelledWeb(tmp_path / "new")
     assert web.losses == []
     assert made.note == ""
     assert made.pages == len(web.truth.labels) == len(PAGES)
@@ -87,7 +86,7 @@ def test_labels_are_the_classes_of_the_critic(crawled: Path, tmp_path: Path) -> 
 
 def test_aliases_lead_to_the_page_itself_and_seeds_to_what_they_gave(crawled: Path, tmp_path: Path) -> None:
     made = record(crawled, tmp_path / "new")
-    web = RecordedWeb(tmp_path / "new")
+    web = LabelledWeb(tmp_path / "new")
     assert made.aliases == 2
     assert web.final(Url("http://a.test/short")) == web.final(Url("http://a.test/longer")) == "http://a.test/7"
     assert web.seeds("a.test") == ["http://a.test/1", "http://a.test/7"]  # not the one that is gone
@@ -107,7 +106,7 @@ def test_judged_by_another_critic_a_page_has_no_class(crawled: Path, tmp_path: P
 
 def test_the_answers_are_those_of_the_crawl(crawled: Path, tmp_path: Path) -> None:
     record(crawled, tmp_path / "new")
-    fetcher = RecordedWeb(tmp_path / "new").fetcher
+    fetcher = LabelledWeb(tmp_path / "new").fetcher
     for url, (_, html) in PAGES.items():
         answer = asyncio.run(fetcher.fetch(url))
         assert isinstance(answer, Fetch)
@@ -148,7 +147,7 @@ def test_from_the_network_to_the_laboratory(tmp_path: Path) -> None:
     told = forager(tmp_path, "lab", "record", str(tmp_path / "project"), folder)
     assert told.returncode == 0, told.stderr
     assert told.stdout.startswith("120 pages (")
-    recorded = RecordedWeb(tmp_path / "web")
+    recorded = LabelledWeb(tmp_path / "web")
     assert all(web.final(alias) == page for alias, page in recorded.fetcher.aliases.items())
     ran = forager(tmp_path, "lab", "run", "--web", folder, "--topic", topic, "--runs", "2",
                   "--strategies", "breadth-first,best-first,oracle", "--json", str(figures))  # fmt: skip

@@ -18,9 +18,9 @@ import pytest
 from aiohttp import ClientSession, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from forager.lab.webs.procedural import ProceduralWeb, WebPlan
-from forager.lab.webs.server import ADDRESS, Server
-from forager.lab.webs.server_log import Seen, impolite, read_log
+from forager_lab.webs.procedural import ProceduralWeb, WebPlan
+from forager_lab.webs.server import ADDRESS, Server
+from forager_lab.webs.server_log import Seen, impolite, read_log
 
 WEB = ProceduralWeb(WebPlan(hosts=12, pages_per_host=20))
 HOMES = [str(url) for url in WEB.homes()]
@@ -461,7 +461,7 @@ def test_a_real_client_is_caught(tmp_path: Path) -> None:
 
 @contextmanager
 def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    words = [sys.executable, "-m", "forager.lab.webs.server", "--slowness", "0", *options]
+    words = [sys.executable, "-m", "forager_lab.webs.server", "--slowness", "0", *options]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
@@ -505,7 +505,7 @@ def test_wrong_inputs_are_one_line_and_exit_code_2(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         wrong = {"in use": ["--port", str(port)], "No such file": ["--log", str(tmp_path / "no" / "log")]}
         for words, options in wrong.items():
-            command = [sys.executable, "-m", "forager.lab.webs.server", *options]
+            command = [sys.executable, "-m", "forager_lab.webs.server", *options]
             ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
             assert ended.returncode == 2
             assert words in ended.stderr

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forager.lab import experiment
-from forager.lab.experiment import Cell, PathGoal, Plan, TopicGoal, conduct
-from forager.lab.laboratory import open_web
-from forager.lab.results import figures
-from forager.urls import RULES
+from forager.web.urls import RULES
+from forager_lab import experiment
+from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal, conduct
+from forager_lab.laboratory import open_web
+from forager_lab.results import figures
 from tests.shared import WEBS, needs
 
 

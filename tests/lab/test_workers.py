@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from forager.errors import ForagerError
-from forager.lab.workers import Failed, _nearest, _shared, work
+from forager_lab.workers import Failed, _nearest, _shared, work
 
 
 def square(number: int) -> tuple[int, int]:
@@ -81,7 +81,7 @@ def test_shared_needs_count_from_the_dearest_on() -> None:
 WAITING = """
 import os, sys, time
 from pathlib import Path
-from forager.lab.workers import work
+from forager_lab.workers import work
 
 def wait_to_be_told(name):
     Path(name).write_text(str(os.getpid()))

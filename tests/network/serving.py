@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from forager.lab.webs.procedural import ProceduralWeb, WebPlan
-from forager.lab.webs.server import Server
+from forager_lab.webs.procedural import ProceduralWeb, WebPlan
+from forager_lab.webs.server import Server
 
 ROOT = Path(__file__).parents[2]
 

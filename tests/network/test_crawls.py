@@ -19,9 +19,9 @@ from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
 from forager.errors import ForagerError
-from forager.lab.webs.procedural import ProceduralWeb, WebPlan
-from forager.lab.webs.server_log import impolite, read_log
 from forager.store import Catalogue
+from forager_lab.webs.procedural import ProceduralWeb, WebPlan
+from forager_lab.webs.server_log import impolite, read_log
 from tests.network.serving import ROOT, served
 
 HOSTS = 6

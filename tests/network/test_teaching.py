@@ -19,11 +19,11 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from forager.fetch.replay import open_recording
-from forager.grounds import shown_ground
-from forager.lab.webs.procedural import ProceduralWeb, WebPlan
-from forager.lab.webs.server_log import impolite, read_log
 from forager.paths import load_paths
 from forager.teaching import ARCHIVE, PATHS, UNFINISHED
+from forager.teaching.training_webs import shown_ground
+from forager_lab.webs.procedural import ProceduralWeb, WebPlan
+from forager_lab.webs.server_log import impolite, read_log
 from tests.network.serving import ROOT, served
 
 NUMBERS = {"hosts": 6, "pages_per_host": 22, "traps": 0.0, "slow_hosts": 0.0, "seed": 3}
@@ -288,7 +288,7 @@ def test_a_server_that_closes_while_somebody_thinks(tmp_path: Path) -> None:
 @contextmanager
 def default_web() -> Iterator[int]:
     """The web that the documentation serves."""
-    words = [sys.executable, "-m", "forager.lab.webs.server", "--slowness", "0"]
+    words = [sys.executable, "-m", "forager_lab.webs.server", "--slowness", "0"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin
         assert server.stdout

@@ -25,7 +25,7 @@ from forager.paths import (
     write_paths,
 )
 from forager.types import Url
-from forager.urls import RULES
+from forager.web.urls import RULES
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "paths.md"
 HOME = {"url": "http://u.edu/"}

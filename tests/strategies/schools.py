@@ -10,9 +10,9 @@ import pytest
 
 from forager.paths import Ground, Outcome, ShownPath, Step, visit_with
 from forager.paths.preference import NO_STATE
-from forager.strategies.crf import PathForager
-from forager.strategies.crf_model import Model
-from forager.strategies.crf_teaching import States
+from forager.strategies.crf.model import Model
+from forager.strategies.crf.strategy import PathForager
+from forager.strategies.crf.training import States
 from forager.types import Page, Url
 from tests.visits import page_of
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forager import models
 from forager.errors import ForagerError
-from forager.strategies import instances
-from forager.strategies.apprentice import Apprentice
+from forager.store import models
+from forager.strategies.apprentice import instances
+from forager.strategies.apprentice.strategy import Apprentice
 from forager.types import (
     NEVER,
     Evidence,

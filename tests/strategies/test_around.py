@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.page import leaf_offsets
-from forager.strategies.around import Around, Kind, Window, beside, steps
-from forager.text import mix, term, terms
+from forager.strategies.apprentice.around import Around, Kind, Window, beside, steps
 from forager.types import Judgement, Links, Ragged, Url, Visit
+from forager.web.page import leaf_offsets
+from forager.web.text import mix, term, terms
 from tests.visits import page_of, visit_of
 
 FIGURE_3 = (

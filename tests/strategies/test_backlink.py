@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from forager.errors import ForagerError
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.strategies.backlink import Backlink
 from forager.strategies.hot import queued
 from forager.types import LATEST, Visit

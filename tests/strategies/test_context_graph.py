@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forager import models
 from forager.errors import ForagerError
 from forager.paths import Teachable
+from forager.store import models
 from forager.strategies.context_graph import ContextGraph
 from forager.types import Page, ScoredLinks
 from tests.strategies.grounds import ground_of, markup, shown

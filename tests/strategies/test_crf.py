@@ -14,21 +14,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forager import models
-from forager.chains.paths import LINK, PAGE, Paths
-from forager.chains.rows import LEAST, Reals
-from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
+from forager.learn.chains.paths import LINK, PAGE, Paths
+from forager.learn.chains.rows import LEAST, Reals
+from forager.learn.chains.vocabulary import Vocabulary
 from forager.paths import Outcome, visit_with
 from forager.paths.preference import NO_STATE
-from forager.strategies.crf import PathForager
-from forager.strategies.crf_features import Features
-from forager.strategies.crf_lessons import Lessons
-from forager.strategies.crf_model import Model
-from forager.strategies.crf_teaching import States
-from forager.strategies.seen import Codes, Seen
+from forager.store import models
+from forager.strategies.crf.examples import Lessons
+from forager.strategies.crf.features import Features
+from forager.strategies.crf.model import Model
+from forager.strategies.crf.strategy import PathForager
+from forager.strategies.crf.training import States
+from forager.strategies.link_features import Codes, Seen
 from forager.types import Floats, Page, ScoredLinks
-from tests.chains import drawn
+from tests.learn.chains import drawn
 from tests.visits import page_of
 
 from .grounds import ground_of, markup, shown

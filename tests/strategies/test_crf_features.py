@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forager.strategies.crf_features import (
+from forager.strategies.crf.features import (
     ABOVE,
     ANCHOR,
     DEPTH,
@@ -29,9 +29,9 @@ from forager.strategies.crf_features import (
     Features,
     tail,
 )
-from forager.strategies.seen import Seen
-from forager.text import code, decoded
+from forager.strategies.link_features import Seen
 from forager.types import Page, Url
+from forager.web.text import code, decoded
 from tests.visits import page_of
 
 OURS, THESIS = Features(), Features(ours=False)

@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from forager.chains.crf import Crf, discounted_reward
-from forager.chains.crf_training import train
-from forager.chains.paths import LINK, PAGE, Paths
-from forager.chains.vocabulary import Vocabulary
+from forager.learn.chains.crf import Crf, discounted_reward
+from forager.learn.chains.crf_training import train
+from forager.learn.chains.paths import LINK, PAGE, Paths
+from forager.learn.chains.vocabulary import Vocabulary
 from forager.paths import Ground, Outcome, ShownPath, Step
-from forager.strategies import crf_teaching
-from forager.strategies.crf_features import Features
-from forager.strategies.crf_lessons import Lessons
-from forager.strategies.crf_teaching import GAMMAS, States, above, label_order, links_ahead, visited_reward
-from forager.text import mixed
+from forager.strategies.crf import training as crf_teaching
+from forager.strategies.crf.examples import Lessons
+from forager.strategies.crf.features import Features
+from forager.strategies.crf.training import GAMMAS, States, above, label_order, links_ahead, visited_reward
 from forager.types import Url
-from tests.chains import drawn
-from tests.chains.test_crf import reward_by_definition
+from forager.web.text import mixed
+from tests.learn.chains import drawn
+from tests.learn.chains.test_crf import reward_by_definition
 from tests.visits import page_of
 
 from .grounds import ground_of, markup

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forager.config import CrawlConfig, FrontierConfig
-from forager.crawl import Crawl
+from forager.crawl.loop import Crawl
 from forager.errors import ForagerError
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.strategies.distiller import ROUNDS, TOLERANCE, Distiller, arc_weights, hits
 from forager.strategies.pairs import pairs
 from forager.types import BEST, FIRST_OF_ALL, Graph
 from tests.contracts.test_strategies import crawl, many_pages, same, visit
+from tests.crawl.test_sweep import Unhurried
 from tests.small_web import WordCritic, url
 from tests.strategies.graphs import graph_of, waiting_of
-from tests.test_sweep import Unhurried
 from tests.visits import page_of, visit_of
 
 Link = tuple[int, int]

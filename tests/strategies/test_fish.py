@@ -9,7 +9,7 @@ import pytest
 
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig
-from forager.crawl import Crawl
+from forager.crawl.loop import Crawl
 from forager.errors import ForagerError
 from forager.strategies import fish
 from forager.strategies.fish import FishSearch

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager import models
-from forager.chains.rows import shares
 from forager.errors import ForagerError
+from forager.learn.chains.rows import shares
+from forager.learn.tfidf import Idf, Targets
 from forager.paths import Sequences, Teachable
-from forager.similarity import Idf, Targets
-from forager.strategies.hmm import Hmm
-from forager.strategies.hmm_chain import Chain, Lesson
-from forager.strategies.hmm_clusters import Clusters, bic, x_means
+from forager.store import models
+from forager.strategies.hmm.chain import Chain, Lesson
+from forager.strategies.hmm.clusters import Clusters, bic, x_means
+from forager.strategies.hmm.strategy import Hmm
 from forager.types import Page, Ragged, ScoredLinks
 from tests.strategies.grounds import ground_of, markup, shown
 from tests.visits import inlinks, page_of, visit_of

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forager.errors import ForagerError
-from forager.similarity import Idf, Query
+from forager.learn.tfidf import Idf, Query
 from forager.strategies import BreadthFirst
 from forager.strategies.agents import ANCESTOR, WINDOW, Agent, Population, inputs
 from forager.strategies.infospiders import FALL, INPUTS, NOISE, OWNER, InfoSpiders, born_on
-from forager.text import term
 from forager.types import (
     NEVER,
     Evidence,
@@ -30,6 +29,7 @@ from forager.types import (
     Visit,
     WaitingBatch,
 )
+from forager.web.text import term
 from tests.contracts.test_strategies import crawl
 from tests.visits import inlinks, page_of, visit_of
 

@@ -11,8 +11,8 @@ import pytest
 from forager.errors import ForagerError
 from forager.strategies.intelligent import SIZE, TOKEN, WORD, Intelligent
 from forager.strategies.interest import Interest, neighbours
-from forager.text import mix, term
 from forager.types import Evidence, Graph, Inlinks, Miss, Page, Ragged, Reason, ScoredLinks, Url, Visit, WaitingBatch
+from forager.web.text import mix, term
 from tests.visits import page_of, visit_of
 
 NO_EVIDENCE = Evidence(Ragged.of([]), np.zeros(0, np.float32), np.zeros(0, np.float32))

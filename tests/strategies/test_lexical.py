@@ -12,11 +12,11 @@ from forager.critics.lexical import Lexical as LexicalCritic
 from forager.critics.mixed import Mixed
 from forager.critics.predicate import Predicate
 from forager.errors import ForagerError
-from forager.lexical.cvalue import TermList
-from forager.lexical.levels import Settings, TopicLevels
+from forager.learn.lexical.cvalue import TermList
+from forager.learn.lexical.levels import Settings, TopicLevels
 from forager.registry import make
-from forager.strategies.lexical import LearningLexical, Lexical, lexical
-from forager.strategies.lexical_links import LinkScore
+from forager.strategies.lexical.links import LinkScore
+from forager.strategies.lexical.strategy import LearningLexical, Lexical, lexical
 from forager.types import Learns, Page, Persists, Policy, Rescores
 from tests.critics.pages import page as plain_page
 from tests.visits import page_of, visit_of

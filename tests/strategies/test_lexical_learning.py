@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forager.crawl.sweep import NO_GRAPH
 from forager.errors import ForagerError
-from forager.lexical.levels import Settings, TopicLevels
-from forager.strategies import lexical_learning
-from forager.strategies.lexical import LearningLexical, lexical
-from forager.strategies.lexical_learning import Lifts, Outcomes, Places, clues, keys_of, words_of
-from forager.sweep import NO_GRAPH
-from forager.text import terms
+from forager.learn.lexical.levels import Settings, TopicLevels
+from forager.strategies.lexical import learning as lexical_learning
+from forager.strategies.lexical.learning import Lifts, Outcomes, Places, clues, keys_of, words_of
+from forager.strategies.lexical.strategy import LearningLexical, lexical
 from forager.types import Evidence, Ragged, WaitingBatch
+from forager.web.text import terms
 from tests.strategies.test_lexical import ByTitle, page
 from tests.visits import visit_of
 

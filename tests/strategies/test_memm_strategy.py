@@ -14,16 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager import models
-from forager.chains import memm
-from forager.chains.paths import Paths
-from forager.chains.rows import Reals, Sparse, shares
-from forager.chains.vocabulary import Vocabulary
 from forager.errors import ForagerError
+from forager.learn.chains import memm
+from forager.learn.chains.paths import Paths
+from forager.learn.chains.rows import Reals, Sparse, shares
+from forager.learn.chains.vocabulary import Vocabulary
+from forager.learn.tfidf import Idf, Query
 from forager.paths import Ground, Outcome, ShownPath, Step, visit_with
-from forager.similarity import Idf, Query
-from forager.strategies.memm import MemmCrawler
-from forager.strategies.memm_observations import (
+from forager.store import models
+from forager.strategies.memm.observations import (
     ABOVE,
     ADDRESS,
     ADDRESSED,
@@ -48,9 +47,10 @@ from forager.strategies.memm_observations import (
     Observer,
     Sets,
 )
-from forager.strategies.memm_teaching import by_rows
-from forager.text import mix, term
+from forager.strategies.memm.strategy import MemmCrawler
+from forager.strategies.memm.training import by_rows
 from forager.types import NEVER, Floats, Page, Ragged, Terms, Url
+from forager.web.text import mix, term
 from tests.visits import inlinks, page_of, visit_of
 
 INFERENCES = ("discounted", "marginal", "viterbi")

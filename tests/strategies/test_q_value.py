@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forager import models
 from forager.errors import ForagerError
 from forager.paths import Teachable
+from forager.store import models
 from forager.strategies.q_value import ADDRESS, ANCHOR, HEAD, NEAR, QValue
-from forager.text import mix, term
 from forager.types import Visit
+from forager.web.text import mix, term
 from tests.strategies.grounds import ground_of, shown
 from tests.visits import page_of, visit_of
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from forager.strategies.repeated import SMALL, TIMES, folded, listed, nesting, shortest_repeats
+from forager.strategies.crf.repeated import SMALL, TIMES, folded, listed, nesting, shortest_repeats
 
 Found = set[tuple[int, int, int]]  # first, period, end
 

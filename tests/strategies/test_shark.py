@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from forager.errors import ForagerError
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.strategies.shark import SharkSearch, around
-from forager.text import term, words
 from forager.types import NEVER, Inlinks, Page
+from forager.web.text import term, words
 from tests.visits import inlinks, page_of, visit_of
 
 QUERY = Query.of(["bird nest"])  # a vector of two words, 1/sqrt(2) each

@@ -6,10 +6,10 @@ import sys
 
 import typer
 
-from forager.cli import demo, projects, topics
+from forager.cli import projects, topics
 from forager.cli.courses import from_courses
 from forager.cli.judge import judge
-from forager.cli.lab import lab
+from forager.cli.plugins import add_plugins
 from forager.cli.taxonomy import taxonomy
 from forager.cli.teach import teach
 from forager.cli.terms import terms
@@ -27,13 +27,12 @@ app.command()(topics.retrain)
 app.command()(judge)
 app.command()(terms)
 app.command()(train)
-app.command()(demo.demo)
 topics.topic_app.command("from-courses")(from_courses)
 app.add_typer(topics.topic_app, name="topic")
 app.add_typer(teach, name="teach")
 app.add_typer(taxonomy, name="taxonomy")
 app.add_typer(projects.seeds_app, name="seeds")
-app.add_typer(lab, name="lab")
+add_plugins(app)
 
 
 @app.command()

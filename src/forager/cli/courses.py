@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from forager.course_export import read_courses
-from forager.courses import Keyword, keywords
+from forager.collection.courses import Keyword, keywords
+from forager.collection.courses.export import read_courses
 from forager.errors import ForagerError
 
 

@@ -19,8 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from forager.clock import WallClock
-from forager.errors import ForagerError
-from forager.judging import (
+from forager.collection.review import (
     Agreement,
     Figures,
     Given,
@@ -36,6 +35,7 @@ from forager.judging import (
     sample,
     verdict_file,
 )
+from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue, Entry
 

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from forager.crawl import Crawl
+from forager.crawl.loop import Crawl
 from forager.types import Visit
 
 EVERY = 5.0  # seconds between two plain lines

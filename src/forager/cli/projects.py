@@ -14,17 +14,18 @@ from rich.console import Console
 
 from forager.cli.progress import Progress, counting
 from forager.cli.topics import taught_with_progress
+from forager.collection.courses.export import COURSES, export_courses
+from forager.collection.explain import explain
+from forager.collection.export import FORMATS, export
 from forager.config import read_config
-from forager.course_export import COURSES, export_courses
-from forager.crawl import Crawl
+from forager.crawl.loop import Crawl
+from forager.crawl.stats import Tally
 from forager.errors import ForagerError
-from forager.explaining import explain
 from forager.project import Project, read_seeds
-from forager.store import FORMATS, Catalogue, Entry, SearchIndex, export
-from forager.tally import Tally
-from forager.training import found_by_topic, teach
+from forager.store import Catalogue, Entry, SearchIndex
+from forager.topics.topic_critic import found_by_topic, teach
 from forager.types import FIRST_OF_ALL
-from forager.urls import RULES
+from forager.web.urls import RULES
 
 out, err = Console(), Console(stderr=True)
 Folder = Annotated[Path, typer.Argument(help="the folder of a project")]

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Self
 import typer
 from rich.console import Console
 
-from forager.directory import (
+from forager.errors import ForagerError
+from forager.topics.directory import (
     Counted,
     Directory,
     Item,
@@ -27,7 +28,6 @@ from forager.directory import (
     prune,
     read_source,
 )
-from forager.errors import ForagerError
 
 err = Console(stderr=True)
 taxonomy = typer.Typer(no_args_is_help=True, help="Directories of topics: import, look around, prune to classes.")

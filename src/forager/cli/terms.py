@@ -14,14 +14,14 @@ import typer
 from rich.console import Console
 
 from forager.errors import ForagerError
-from forager.lessons import from_files
-from forager.lexical.cvalue import Mode, Rarity, TermList, candidates_of, rank
-from forager.lexical.phrases import LONGEST
-from forager.page import parse
+from forager.learn.lexical.cvalue import Mode, Rarity, TermList, candidates_of, rank
+from forager.learn.lexical.phrases import LONGEST
 from forager.project import CONFIG
 from forager.store import Catalogue
+from forager.topics.examples import from_files
 from forager.types import Page
-from forager.urls import RULES
+from forager.web.page import parse
+from forager.web.urls import RULES
 
 err = Console(stderr=True)
 PATIENCE = 2.0  # seconds without a word

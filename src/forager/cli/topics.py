@@ -15,25 +15,24 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from forager import models
 from forager.cli.progress import Progress, counting
+from forager.collection.rejudge import rejudge
+from forager.crawl.build import STRATEGY_VERSION
+from forager.crawl.journal import learnt
 from forager.errors import ForagerError, unknown
-from forager.feedback import add_labels, check_verdict, verdicts_of
-from forager.journal import learnt
-from forager.making import STRATEGY_VERSION
+from forager.learn.focus import in_focus
 from forager.project import CONFIG, Project, new_project, read_seeds
-from forager.rejudging import rejudge
-from forager.schooling import CRITIC as JUDGE
-from forager.schooling import STRATEGY as TAUGHT
-from forager.schooling import read_report
-from forager.scope import Within
-from forager.store import Catalogue
+from forager.store import Catalogue, models
 from forager.store.checkpoints import Checkpoints
 from forager.strategies import strategy_names
-from forager.topic import in_focus
-from forager.training import Taught, focus_of, teach
+from forager.teaching.train_strategy import CRITIC as JUDGE
+from forager.teaching.train_strategy import STRATEGY as TAUGHT
+from forager.teaching.train_strategy import read_report
+from forager.topics.labels import add_labels, check_verdict, verdicts_of
+from forager.topics.topic_critic import Taught, focus_of, teach
 from forager.types import Parts
-from forager.urls import RULES
+from forager.web.scope import Within
+from forager.web.urls import RULES
 
 out, err = Console(), Console(stderr=True)
 Folder = Annotated[Path, typer.Argument(help="the folder of a project")]

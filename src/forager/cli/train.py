@@ -10,19 +10,15 @@ import typer
 from rich.console import Console
 
 from forager.errors import ForagerError, unknown
-from forager.grounds import edges_ground, project_ground, shown_ground
-from forager.lab.laboratory import Laboratory, open_web
-from forager.lab.protocol import Teaching
-from forager.lab.spec import Spec
 from forager.paths import Ground, ShownPath, load_paths
 from forager.project import read_seeds
-from forager.schooling import REPORT, School, save, school
+from forager.registry import Spec
 from forager.strategies import STRATEGIES
-from forager.urls import RULES
+from forager.teaching.train_strategy import REPORT, School, save, school
+from forager.teaching.training_webs import edges_ground, labelled_ground, project_ground, shown_ground
+from forager.web.urls import RULES
 
 err = Console(stderr=True)
-UNTOLD = ("", "_none", "other")  # labels that say nothing
-MOST_MILESTONES = 30  # kinds of them: of more, none is seen often enough
 
 
 def train(
@@ -34,7 +30,7 @@ def train(
     pages: Annotated[
         Path | None, typer.Option(help="folder of WARC files with the pages [default: where the paths are]")
     ] = None,
-    web: Annotated[str | None, typer.Option(help="folder of a recorded web: *.warc.gz with labels.tsv")] = None,
+    web: Annotated[Path | None, typer.Option(help="folder of a recorded web: *.warc.gz with labels.tsv")] = None,
     target: Annotated[str | None, typer.Option(help="with --web: the label of what is wanted")] = None,
     project: Annotated[Path | None, typer.Option(help="a finished crawl: its relevant pages are the targets")] = None,
     relevant: Annotated[float, typer.Option(help="with --project: relevance from which a page is a target")] = 0.5,
@@ -70,7 +66,7 @@ def train(
 def _ground(
     paths: Path | None,
     pages: Path | None,
-    web: str | None,
+    web: Path | None,
     target: str | None,
     project: Path | None,
     relevant: float,
@@ -91,18 +87,9 @@ def _ground(
             raise ForagerError("--edges needs --targets FILE, a URL a line, and --pages FOLDER, where the pages are")
         wanted = [url for text in read_seeds(targets) if (url := RULES.canonical(text)) is not None]
         return (), edges_ground(edges, wanted, pages)
-    return (), _web_ground(str(web), target)
-
-
-def _web_ground(web: str, target: str | None) -> Ground:
-    if target is None:
+    if web is None or target is None:
         raise ForagerError("--web needs --target LABEL: see `forager lab topics`")
-    lab = Laboratory(open_web(web))
-    wanted, labels = frozenset(lab.web.truth.relevant(target)), lab.web.truth.labels
-    said = {url: names[0] for url, names in labels.items() if url not in wanted and names and names[0] not in UNTOLD}
-    if len(set(said.values())) > MOST_MILESTONES:
-        said = {}
-    return Teaching(tuple(labels), wanted, said).ground(lab)
+    return (), labelled_ground(web, target)
 
 
 def _heard(iteration: int, value: float) -> None:

@@ -21,11 +21,11 @@ import xxhash
 from numpy.typing import NDArray
 
 from forager.critics import held_out
-from forager.critics.counts import Counts, Tally
 from forager.critics.held_out import Held, Sample
 from forager.errors import ForagerError, unknown
-from forager.similarity import Idf
-from forager.topic import in_focus
+from forager.learn.counts import Counts, Tally
+from forager.learn.focus import in_focus
+from forager.learn.tfidf import Idf
 from forager.types import Bag, Floats, Mask, Page, Parts, Terms
 
 MOST_TERMS = 4_000_000  # beyond which the rarest terms have no df of their own

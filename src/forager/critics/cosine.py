@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from forager.critics.calibration import Reals
+from forager.critics.columns import Columns, Places, Platt, rows_left_out
 from forager.critics.corpus import Corpus
 from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
-from forager.critics.tfidf import Columns, Places, Platt, rows_left_out
+from forager.learn.calibration import Reals
 from forager.types import Bag, Floats, Mask, Parts
 
 

@@ -19,11 +19,11 @@ from typing import Self
 import numpy as np
 import xxhash
 
-from forager.critics.calibration import sigmoid
 from forager.critics.combine import Combines
-from forager.embeddings import embed
 from forager.errors import ForagerError
-from forager.topic import in_focus
+from forager.learn.calibration import sigmoid
+from forager.learn.embeddings import embed
+from forager.learn.focus import in_focus
 from forager.types import Floats, Judgement, Page, Parts
 
 MIDDLE, SLOPE = 0.25, 20.0

@@ -23,11 +23,11 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 import xxhash
 
-from forager.critics.calibration import Quality, Reals, sigmoid
+from forager.critics.columns import Platt, measured
 from forager.critics.combine import Combines
 from forager.critics.corpus import Corpus, Gathering, focus_of
-from forager.critics.tfidf import Platt, measured
 from forager.errors import ForagerError
+from forager.learn.calibration import Quality, Reals, sigmoid
 from forager.types import Bag, Floats, Judgement, Mask, Page, Parts
 
 

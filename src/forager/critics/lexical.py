@@ -1,7 +1,7 @@
 """On which level of a topic path is this page? Terms of a few example pages a level stand for it.
 
 The topic is a directory path: level 1 is the target, 2 its parent, …; n is the highest level that has terms. With the
-page level of `forager.lexical.levels`, n + 1 where the page fits nowhere,
+page level of `forager.learn.lexical.levels`, n + 1 where the page fits nowhere,
 
     relevance(u) = (n - level(u) + s(u) / (1 + s(u))) / n        0 where it fits nowhere
 
@@ -11,8 +11,9 @@ s(u) being the page score at level 1, so that pages of one level are told apart 
 topics is 1 for that level's topic and 0 for all others.
 
 A page labelled with the target, or below it, is an example of level 1; one labelled with a topic above it, or with its
-Other (`forager.directory`), an example of that topic's level. A level's list is the union of the terms of its examples,
-of which the strongest are kept; a term's C-value is the largest that it has in one of them (`forager.lexical.cvalue`).
+Other (`forager.topics.directory`), an example of that topic's level. A level's list is the union of the terms of its
+examples, of which the strongest are kept; a term's C-value is the largest that it has in one of them
+(`forager.learn.lexical.cvalue`).
 Weighed by rarity (`idf`), C-values are multiplied with it, in pages to be judged as in examples; the sample is the
 pages shown, whatever their labels.
 """
@@ -32,10 +33,10 @@ import xxhash
 
 from forager.critics.combine import Combines
 from forager.errors import ForagerError
-from forager.lexical.cvalue import Mode, Rarity, TermList, candidates_of, rank
-from forager.lexical.levels import Place, Settings, TopicLevels
-from forager.lexical.phrases import Candidates
-from forager.topic import below
+from forager.learn.focus import below
+from forager.learn.lexical.cvalue import Mode, Rarity, TermList, candidates_of, rank
+from forager.learn.lexical.levels import Place, Settings, TopicLevels
+from forager.learn.lexical.phrases import Candidates
 from forager.types import Judgement, Page, Parts, Region
 
 OTHER = "other"

@@ -16,7 +16,7 @@ import xxhash
 
 from forager.critics.combine import Combines
 from forager.errors import ForagerError
-from forager.topic import in_focus
+from forager.learn.focus import in_focus
 from forager.types import Critic, Floats, Judgement, Mask, Page
 
 

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from forager.critics.calibration import Reals
+from forager.critics.columns import Columns, Places, Platt, cross_validated, fitting
 from forager.critics.corpus import Corpus
 from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
-from forager.critics.multinomial import log_odds
-from forager.critics.tfidf import Columns, Places, Platt, cross_validated, fitting
 from forager.errors import ForagerError
+from forager.learn.calibration import Reals
+from forager.learn.naive_bayes import log_odds
 from forager.types import Bag, Floats, Mask, Parts
 
 

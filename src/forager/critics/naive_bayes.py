@@ -26,13 +26,13 @@ import numpy as np
 import xxhash
 
 from forager.critics import held_out
-from forager.critics.calibration import SHORT, Calibration, Quality, calibrate, quality, sigmoid
 from forager.critics.combine import Combines
-from forager.critics.counts import Counts, Tally
 from forager.critics.held_out import Held, Sample
-from forager.critics.multinomial import Multinomial, log_odds, log_sum
 from forager.errors import ForagerError, unknown
-from forager.topic import in_focus
+from forager.learn.calibration import SHORT, Calibration, Quality, calibrate, quality, sigmoid
+from forager.learn.counts import Counts, Tally
+from forager.learn.focus import in_focus
+from forager.learn.naive_bayes import Multinomial, log_odds, log_sum
 from forager.types import Judgement, Mask, Page, Parts
 
 COLUMNS = ("pages", "tokens", "terms", "offsets", "entries")  # of Counts, as parts

@@ -13,8 +13,8 @@ import xxhash
 
 from forager.critics.combine import RELEVANT, RELEVANT_OR_NOT, Combines, yes_or_no
 from forager.errors import ForagerError
-from forager.text import terms
 from forager.types import Judgement, Page, Terms
+from forager.web.text import terms
 
 
 class Predicate(Combines):

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from forager.critics.calibration import Reals
+from forager.critics.columns import Columns, Places, Platt, rows_left_out
 from forager.critics.corpus import Corpus
 from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
-from forager.critics.tfidf import Columns, Places, Platt, rows_left_out
 from forager.errors import ForagerError
-from forager.similarity import Query
+from forager.learn.calibration import Reals
+from forager.learn.tfidf import Query
 from forager.types import Bag, Mask, Parts
 
 USUAL = Platt(slope=45.0, bias=-6.0)

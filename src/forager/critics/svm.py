@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from forager.critics.calibration import Reals, sigmoid
+from forager.critics.columns import Columns, Places, Platt, cross_validated, fitting
 from forager.critics.corpus import Corpus
 from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
-from forager.critics.tfidf import Columns, Places, Platt, cross_validated, fitting
 from forager.errors import ForagerError
+from forager.learn.calibration import Reals, sigmoid
 from forager.types import Bag, Floats, Mask, Parts
 
 USUAL = Platt(slope=7.0, bias=1.0)

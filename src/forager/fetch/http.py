@@ -32,7 +32,7 @@ from forager.fetch.guard import Guard
 from forager.fetch.heads import Response, charset, content_type, exchange, location
 from forager.fetch.room import Room
 from forager.types import Answer, Failure, Fetch, Reason, Redirect, Url
-from forager.urls import RULES, UrlRules
+from forager.web.urls import RULES, UrlRules
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.1"
 PAGE_TYPES = frozenset(  # what `page.parse` looks at; of the vague ones it looks at the bytes

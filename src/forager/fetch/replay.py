@@ -11,7 +11,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from forager.errors import ForagerError
 from forager.types import Answer, Failure, Fetch, Reason, Redirect, Url
-from forager.urls import RULES, UrlRules
+from forager.web.urls import RULES, UrlRules
 
 
 @dataclass(frozen=True, slots=True)

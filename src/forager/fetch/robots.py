@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from forager.clock import Clock
 from forager.types import Answer, Failure, Fetch, Reason, Redirect, Url
-from forager.urls import RULES, UrlRules
+from forager.web.urls import RULES, UrlRules
 
 LARGEST = 512_000  # bytes; the RFC asks for at least 500 KiB
 HOPS = 5

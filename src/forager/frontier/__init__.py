@@ -2,6 +2,6 @@
 
 from forager.frontier.columns import Column
 from forager.frontier.lanes import Budgets, LaneFrontier, LaneState
-from forager.frontier.seen import Seen
+from forager.frontier.url_table import Seen
 
 __all__ = ["Budgets", "Column", "LaneFrontier", "LaneState", "Seen"]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from forager.frontier.columns import Column
-from forager.frontier.seen import Seen
+from forager.frontier.url_table import Seen
 from forager.types import Ids, Url
-from forager.urls import host, site
+from forager.web.urls import host, site
 
 # Links to the same pages repeat, and a dict is asked in a tenth of the time. Forgotten all at once when full.
 RECENT, SHORT = 1 << 15, 300  # URLs, characters of one

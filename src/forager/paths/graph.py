@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forager.errors import ForagerError
 from forager.paths.lines import numbered, wrong
 from forager.types import Ids, Mask, Url, stretches
-from forager.urls import RULES, UrlRules
+from forager.web.urls import RULES, UrlRules
 
 _HEAD = ["source", "target"]
 

@@ -25,7 +25,7 @@ from forager.paths.lines import whole
 from forager.paths.shown import ShownPath
 from forager.paths.trail import START, Trail
 from forager.types import Url
-from forager.urls import RULES, UrlRules
+from forager.web.urls import RULES, UrlRules
 
 _NOT_MODIFIED = 304
 _UNSAID = ("", "x-unknown")  # media types of answers from a cache

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forager.errors import ForagerError
-from forager.opening import open_bytes
+from forager.files import open_bytes
 
 LONGEST = 1 << 20  # bytes of a line: what has no lines is not read into memory
 _BOM = b"\xef\xbb\xbf"

@@ -27,7 +27,7 @@ import msgspec
 from forager.errors import ForagerError
 from forager.paths.lines import numbered, wrong
 from forager.types import Url
-from forager.urls import RULES, UrlRules
+from forager.web.urls import RULES, UrlRules
 
 
 class Outcome(StrEnum):

@@ -1,17 +1,15 @@
 """Storing only stores: a crawl's records go to disk in groups, and come back in order.
 
-`Store` writes and is one a project; `Catalogue`, `SearchIndex` and `export` read, also beside a running crawl.
+`Store` writes, one for each project. `Catalogue` and `SearchIndex` read, also while a crawl runs.
 """
 
 from forager.store.catalogue import Catalogue, Entry, Status, Way
 from forager.store.commit import Store
-from forager.store.export import FORMATS, export
 from forager.store.records import NewUrl, Outcome, Record, Rejudged, Session, Stored, StoreFull, UrlColumns
 from forager.store.redirected import aliases
 from forager.store.search import Hit, SearchIndex
 
 __all__ = [
-    "FORMATS",
     "Catalogue",
     "Entry",
     "Hit",
@@ -28,5 +26,4 @@ __all__ = [
     "UrlColumns",
     "Way",
     "aliases",
-    "export",
 ]

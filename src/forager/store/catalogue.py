@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from forager.errors import ForagerError, unknown
-from forager.page import parse
 from forager.store import warc
 from forager.store.lock import Holder, holder
 from forager.store.reading import (
@@ -23,6 +22,7 @@ from forager.store.reading import (
 from forager.store.records import Session, moment
 from forager.store.schema import open_to_read
 from forager.types import Fetch, Floats, Page
+from forager.web.page import parse
 
 Order: TypeAlias = Literal["oldest", "newest", "relevance", "score", "url"]
 _ORDERS = {

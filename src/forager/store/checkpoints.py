@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forager import models
 from forager.errors import ForagerError
+from forager.store import models
 from forager.types import Parts
 
 FOLDER = "checkpoints"

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from typing import cast
 
 from forager import registry
-from forager.strategies.apprentice import Apprentice
+from forager.strategies.apprentice.strategy import Apprentice
 from forager.strategies.backlink import Backlink
 from forager.strategies.best_first import BestFirst
 from forager.strategies.breadth_first import BreadthFirst
 from forager.strategies.context_graph import ContextGraph
-from forager.strategies.crf import PathForager
+from forager.strategies.crf.strategy import PathForager
 from forager.strategies.distiller import Distiller
 from forager.strategies.fish import FishSearch
-from forager.strategies.hmm import Hmm
+from forager.strategies.hmm.strategy import Hmm
 from forager.strategies.infospiders import InfoSpiders
 from forager.strategies.intelligent import Intelligent
-from forager.strategies.lexical import lexical
-from forager.strategies.memm import MemmCrawler
+from forager.strategies.lexical.strategy import lexical
+from forager.strategies.memm.strategy import MemmCrawler
 from forager.strategies.pagerank import PageRank
 from forager.strategies.q_value import QValue
 from forager.strategies.random import Random

@@ -26,9 +26,9 @@ from typing import Self
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from forager.similarity import Idf, Query, find
-from forager.text import count, term
+from forager.learn.tfidf import Idf, Query, find
 from forager.types import Floats, Links, Mask, Page, Parts, Terms
+from forager.web.text import count, term
 
 ANCESTOR = 0  # the name of the first agent, which is on the seeds
 WINDOW = 5  # links either way

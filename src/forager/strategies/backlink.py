@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.strategies.hot import COMBINE, Hot
 from forager.types import LATEST, Combine, ScoredLinks, Visit
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.topic import in_focus
+from forager.learn.focus import in_focus
 from forager.types import BEST, NEVER, ScoredLinks, Visit
 
 

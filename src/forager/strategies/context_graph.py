@@ -25,13 +25,13 @@ from typing import Self
 import numpy as np
 
 from forager.errors import ForagerError
+from forager.learn.multinomial import Multinomial, Tally
+from forager.learn.tfidf import Idf, find
 from forager.paths import Ground, ShownPath, hop_layers
 from forager.paths.ground import Heard
-from forager.similarity import Idf, find
-from forager.strategies.multinomial import Multinomial, Tally
 from forager.strategies.taught import Ways, check_made
-from forager.text import count, words
 from forager.types import BEST, Floats, Page, Parts, Ragged, ScoredLinks, Terms, Visit
+from forager.web.text import count, words
 
 FEATURES = 1  # version of what a page is represented by
 

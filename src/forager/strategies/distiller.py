@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.errors import ForagerError
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.strategies.pairs import Pairs, pairs
 from forager.types import BEST, Floats, Graph, Mask, ScoredLinks, Visit, Waiting
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.types import NEVER, Combine, Evidence, Floats, Links, Mask, Miss, Parts, Policy, Reason, ScoredLinks, Visit
-from forager.urls import host
+from forager.web.urls import host
 
 REMEMBERED = 10_000  # hosts that have timed out; beyond that the one which did so first is forgotten
 

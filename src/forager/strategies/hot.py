@@ -18,9 +18,9 @@ from __future__ import annotations
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.similarity import Query, find
-from forager.text import terms, url_terms
+from forager.learn.tfidf import Query, find
 from forager.types import Combine, Floats, Links, Mask, Page, Policy, ScoredLinks, Trace, Visit
+from forager.web.text import terms, url_terms
 
 TIMES = 10  # occurrences of one query word that make a page hot
 NEAR = 3  # links from a hot page

@@ -31,7 +31,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from forager.errors import ForagerError
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.strategies.agents import ANCESTOR, NAMES, Agent, Population, inputs
 from forager.types import (
     BEST,

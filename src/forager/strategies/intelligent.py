@@ -28,7 +28,6 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.strategies.interest import Doubles, Interest, neighbours, sums
-from forager.text import count, mix, url_terms
 from forager.types import (
     LATEST,
     Evidence,
@@ -44,6 +43,7 @@ from forager.types import (
     Visit,
     Waiting,
 )
+from forager.web.text import count, mix, url_terms
 
 SIZE = 1 << 18  # buckets of the table of words and tokens
 NOTHING = SIZE  # fills up the rows of remembered words

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.errors import ForagerError
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.strategies.hot import COMBINE, Hot, queued
 from forager.strategies.pairs import Pairs, pairs
 from forager.types import LATEST, Combine, Floats, Graph, ScoredLinks, Visit, Waiting

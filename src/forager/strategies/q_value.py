@@ -23,14 +23,14 @@ from typing import Self
 import numpy as np
 
 from forager.errors import ForagerError
+from forager.learn.multinomial import Multinomial, Tally
 from forager.paths import Bins, Ground, ShownPath, bins, page_values
 from forager.paths.ground import Heard
-from forager.strategies.around import beside
-from forager.strategies.multinomial import Multinomial, Tally
+from forager.strategies.apprentice.around import beside
 from forager.strategies.taught import Ways, check_made
 from forager.strategies.unmet import only_unmet
-from forager.text import mix, term, terms, url_terms, words
 from forager.types import BEST, Floats, Links, Page, Parts, Ragged, ScoredLinks, Terms, Url, Visit
+from forager.web.text import mix, term, terms, url_terms, words
 
 FEATURES = 1  # version of what a link is described by
 HEAD, ANCHOR, NEAR, ADDRESS = range(4)  # places of words

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.similarity import Query
+from forager.learn.tfidf import Query
 from forager.types import NEVER, Combine, Floats, Links, Page, Policy, Ragged, ScoredLinks, Visit
 
 

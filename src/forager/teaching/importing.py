@@ -11,8 +11,7 @@ from pathlib import Path
 
 from forager.errors import ForagerError
 from forager.fetch.replay import Replay, read_table
-from forager.grounds import reading_of, recording
-from forager.opening import open_bytes
+from forager.files import open_bytes
 from forager.paths import (
     Gap,
     Outcome,
@@ -29,8 +28,9 @@ from forager.paths import (
 )
 from forager.paths.lines import numbered
 from forager.teaching.notebook import PATHS
+from forager.teaching.training_webs import reading_of, recording
 from forager.types import Url
-from forager.urls import RULES, UrlRules
+from forager.web.urls import RULES, UrlRules
 
 _LABELS = "labels.tsv"
 _GAME = (5, 6)  # columns of Wikispeedia's files

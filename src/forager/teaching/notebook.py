@@ -21,7 +21,7 @@ from forager.project import CONFIG
 from forager.store.lock import Lock
 from forager.teaching.appending import append, replace
 from forager.types import Url
-from forager.urls import UrlRules
+from forager.web.urls import UrlRules
 
 PATHS, UNFINISHED = "paths.jsonl", "unfinished.json"
 _NUMBERED = re.compile(r"path-([1-9][0-9]{0,8})")

@@ -21,17 +21,17 @@ from uuid import uuid4
 
 from forager.clock import Clock
 from forager.config import CrawlConfig
-from forager.crawl import HOPS
+from forager.crawl.loop import HOPS
 from forager.errors import ForagerError
 from forager.fetch.http import HttpFetcher, Limits
 from forager.fetch.replay import Place, Replay, open_recording
 from forager.fetch.robots import EVERYTHING, LARGEST, Robots
-from forager.page import parse
 from forager.store import Record
 from forager.store.warc import pack, warcinfo
 from forager.teaching.appending import append, replace
 from forager.types import Answer, Exchange, Failure, Fetch, Fetcher, Page, Reason, Redirect, Url
-from forager.urls import UrlRules, host
+from forager.web.page import parse
+from forager.web.urls import UrlRules, host
 
 ARCHIVE, ALIASES = "pages.warc.gz", "aliases.tsv"
 _CHUNK = 1 << 20

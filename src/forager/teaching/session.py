@@ -27,7 +27,7 @@ from forager.store.lock import refuse_network
 from forager.teaching.notebook import Notebook, Walk
 from forager.teaching.pages import ARCHIVE, Archive, Pages, Waits, polite_web
 from forager.types import Failure, Page, Url
-from forager.urls import UrlRules
+from forager.web.urls import UrlRules
 
 P = ParamSpec("P")
 T = TypeVar("T")

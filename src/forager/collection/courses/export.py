@@ -1,0 +1,112 @@
+"""Course records out of a project: which of its pages are courses, and the pages of the crawl that belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from forager.collection.courses import Course, courses
+from forager.collection.export import in_place
+from forager.errors import ForagerError, unknown
+from forager.project import Project
+from forager.store import Catalogue, aliases
+from forager.types import Page, Url
+from forager.web.page import parse
+from forager.web.urls import UrlRules
+
+COURSES = "courses"  # the name of the format
+GOAL = "goal"  # the label that path models give the pages they were taught to find
+RELEVANT = 0.5
+
+
+def export_courses(
+    project: Project, target: Path, *, label: str | None = None, min_relevance: float | None = None
+) -> int:
+    """Write one JSON object a course, one a line; returns how many. Which pages are courses: see `project_courses`."""
+    count = 0
+    with in_place(target) as file:
+        for course in project_courses(project, label=label, min_relevance=min_relevance):
+            file.write(msgspec.json.encode(course) + b"\n")
+            count += 1
+    return count
+
+
+def project_courses(
+    project: Project, *, label: str | None = None, min_relevance: float | None = None
+) -> Iterator[Course]:
+    """The courses among the pages with this label; without one, among those that are at least so relevant, if it is
+    said how relevant; else among those labelled `goal`; if there are none, among the relevant ones."""
+    with Catalogue(project.folder) as catalogue:
+        chosen, seqs = _chosen(catalogue, label, min_relevance)
+        rules = UrlRules(project.config.urls.strip, project.config.urls.longest)
+        yield from courses(chosen, _Archive(catalogue, seqs, rules))
+
+
+class _Archive:
+    """The pages of a crawl by URL, also by one that was redirected to it."""
+
+    def __init__(self, catalogue: Catalogue, seqs: dict[str, int], rules: UrlRules) -> None:
+        self._catalogue, self._seqs, self._rules = catalogue, seqs, rules
+        self._aliases = aliases(catalogue.folder, seqs)
+
+    def __call__(self, url: Url) -> Page | None:
+        seq = self._seqs.get(self._aliases.get(url, url))
+        answer = None if seq is None else self._catalogue.answer(seq)
+        page = None if answer is None else parse(answer, self._rules)
+        return page if isinstance(page, Page) else None
+
+
+def _chosen(catalogue: Catalogue, label: str | None, least: float | None) -> tuple[list[Url], dict[str, int]]:
+    """The pages that are courses, and where each page of the crawl lies."""
+    seqs: dict[str, int] = {}
+    labels: dict[str, list[Url]] = {}
+    relevant: list[Url] = []
+    for entry in catalogue.pages():
+        seqs[entry.url] = entry.seq
+        labels.setdefault(entry.label, []).append(Url(entry.url))
+        if entry.relevance >= (RELEVANT if least is None else least):
+            relevant.append(Url(entry.url))
+    given = labels.keys() - {""}
+    if label is not None and label not in given:
+        if given:
+            raise unknown("label", label, given)
+        raise ForagerError(f"no page of {catalogue.folder} has a label: leave --label out, to take the relevant ones")
+    chosen = labels[label] if label else relevant if least is not None else labels.get(GOAL) or relevant
+    if not chosen:
+        raise ForagerError(_without(catalogue, len(seqs), given, least))
+    return chosen, seqs
+
+
+def _without(catalogue: Catalogue, pages: int, labels: set[str], least: float | None) -> str:
+    """What to do about a project without a course."""
+    folder = catalogue.folder
+    if not pages:
+        return f"{folder} has no pages yet: crawl first, with forager crawl {folder}"
+    named = "" if least is not None else f"is labelled {GOAL} or "
+    cure = f"name one of its labels with --label: {', '.join(sorted(labels)[:8])}" if labels else "ask for less"
+    return f"none of the {pages} pages in {folder} {named}is judged {least or RELEVANT} or more: crawl on, or {cure}"
+
+
+def read_courses(source: Path, *, label: str | None = None) -> Iterator[Course]:
+    """The courses of a project, or of a file that `export_courses` wrote."""
+    if source.is_dir():
+        yield from project_courses(Project(source), label=label)
+        return
+    try:
+        with source.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _course(line, f"{source} line {number}")
+    except OSError as error:
+        reason = error.strerror or error
+        raise ForagerError(f"{source} cannot be read ({reason}): give a project or a file of course records") from None
+
+
+def _course(line: bytes, where: str) -> Course:
+    try:
+        return msgspec.json.decode(line, type=Course)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        cure = f"make a file of them with forager export PROJECT FILE --format {COURSES}"
+        raise ForagerError(f"{where} is no course record ({error}): {cure}") from None

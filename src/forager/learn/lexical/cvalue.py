@@ -1,0 +1,138 @@
+"""C-value: how much of a term a candidate is, and the ranked lists of terms that come of it.
+
+    C(a) = w(|a|) f(a)                                   no longer candidate contains a
+    C(a) = w(|a|) (f(a) - mean of f(b) over b in T_a)    T_a: the longer candidates that contain a
+
+|a| is the number of words, f(a) how often a stands in the document (see `phrases`); b contains a if the words of a
+stand in it one after another. Candidates with C > 0 are terms.
+
+    thesis   w(n) = log2(n)        single words have C = 0: only phrases are terms
+    all      w(n) = log2(n + 1)    ours
+
+Of several documents each has its own list; theirs together is the union, and a term weighs what it weighs most.
+
+    C'(a) = C(a) log((N + 1) / (df(a) + 1)) / log(N + 1)
+
+is the C-value normalised by rarity in a sample of N documents, df(a) of which have a as a candidate: a term that the
+sample does not know keeps its C, one that is everywhere has 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Self
+
+import numpy as np
+
+from forager.learn.lexical.phrases import LONGEST, Candidates, Phrases
+from forager.types import Floats, Page
+
+
+class Mode(StrEnum):
+    """Which phrases are candidates, and what their length counts."""
+
+    ALL = "all"
+    THESIS = "thesis"
+
+    def weight(self, length: int) -> float:
+        """w(n)"""
+        return math.log2(length if self is Mode.THESIS else length + 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermList:
+    """The terms of one or several documents, the largest weight first, ties by name."""
+
+    terms: tuple[str, ...]
+    weights: Floats  # all above 0
+    spoken: bool = True  # False: no document was in a language that the tagger knows
+
+    @classmethod
+    def of(cls, weights: Mapping[str, float], *, spoken: bool = True) -> Self:
+        """Ranked; what weighs nothing is left out."""
+        single = {term: np.float32(weight) for term, weight in weights.items() if weight > 0}  # as they are kept
+        ranked = sorted(single, key=lambda term: (-single[term], term))
+        return cls(tuple(ranked), np.array([single[term] for term in ranked], np.float32), spoken)
+
+    @classmethod
+    def union(cls, lists: Iterable[TermList]) -> Self:
+        """C_t is the maximum over the lists."""
+        most: dict[str, float] = {}
+        spoken: list[bool] = []
+        for each in lists:
+            spoken.append(each.spoken)
+            for term, weight in zip(each.terms, each.weights.tolist(), strict=True):
+                most[term] = max(weight, most.get(term, 0.0))
+        return cls.of(most, spoken=any(spoken) or not spoken)
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def top(self, count: int) -> Self:
+        return type(self)(self.terms[:count], self.weights[:count], self.spoken)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rarity:
+    """In how many documents of a sample each candidate is."""
+
+    documents: int
+    df: Mapping[str, int]
+
+    @classmethod
+    def of(cls, sample: Iterable[Candidates]) -> Self:
+        documents, df = 0, Counter[str]()
+        for candidates in sample:
+            documents += 1
+            df.update(candidates.counts.keys())
+        return cls(documents, df)
+
+    def __call__(self, term: str) -> float:
+        """From 0, in every document, to 1, in none. Without a sample all terms are as rare."""
+        most = math.log(self.documents + 1)
+        return 1 - math.log(self.df.get(term, 0) + 1) / most if most else 1.0
+
+
+def candidates_of(page: Page, mode: Mode = Mode.ALL, *, longest: int = LONGEST) -> Candidates:
+    """What may be terms of a page; the mode says by which grammar."""
+    return _phrases(longest, mode is Mode.ALL).candidates(page.leaves, page.language)
+
+
+def rank(candidates: Candidates, mode: Mode = Mode.ALL, rarity: Rarity | None = None) -> TermList:
+    """The terms of one document. Plain words, of a language that the tagger does not know, weigh as in mode `all`."""
+    weights = c_values(candidates.counts, mode if candidates.spoken else Mode.ALL)
+    if rarity is not None:
+        weights = {term: weight * rarity(term) for term, weight in weights.items()}
+    return TermList.of(weights, spoken=candidates.spoken)
+
+
+def c_values(counts: Mapping[str, int], mode: Mode = Mode.ALL) -> dict[str, float]:
+    """C(a) of every candidate, given f(a)."""
+    nested, containing = Counter[str](), Counter[str]()  # sum of f(b) over T_a, and |T_a|
+    for term, frequency in counts.items():
+        for part in counts.keys() & set(_parts(term)) if " " in term else ():
+            nested[part] += frequency
+            containing[part] += 1
+    return {
+        term: mode.weight(term.count(" ") + 1) * (frequency - nested[term] / (containing[term] or 1))
+        for term, frequency in counts.items()
+    }
+
+
+def _parts(term: str) -> Iterator[str]:
+    """The runs of consecutive words of a term, without itself."""
+    words = term.split(" ")
+    for length in range(1, len(words)):
+        for start in range(len(words) - length + 1):
+            yield " ".join(words[start : start + length])
+
+
+@cache
+def _phrases(longest: int, participles: bool) -> Phrases:
+    """One for all pages, because it remembers words."""
+    return Phrases(longest=longest, participles=participles)

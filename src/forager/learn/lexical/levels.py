@@ -1,0 +1,256 @@
+"""A topic as a path of levels, each a list of terms: level 1 is the target, 2 its parent, …
+
+n is the number of the highest level that has terms. With LS of `forager.learn.lexical.incidence`, level i scores
+
+    content(a, i)    = sum over t in level i of LS(a, t) / |level i|
+    context(l, r, i) = max over t in level i and p in P(l) or P(r) of LS(p, t)
+    page(d, i)       = sum over p in d of (max over t in level i of LS(p, t)) / |d|
+    boundary_i       = mean over the other levels j that have terms of page(level j, i)
+
+where a is an anchor text, taken as one term, l and r are the k words left and right of the anchor, and d is the terms
+of a page. Weighted by C-values, C_t LS stands for LS in content and context, (C_p + C_t) / 2 LS in page and boundary.
+
+A link's content or context is at the level with the highest score, in a tie at the one nearest to the target. A page is
+there only if that score also reaches the level's boundary. Where all scores are 0, or the boundary is not reached, the
+level is n + 1: outside. A level without terms keeps its number, scores 0 and is never chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from forager.errors import ForagerError
+from forager.learn.chains.rows import Reals
+from forager.learn.lexical.incidence import Incidence, Similar
+from forager.learn.lexical.lists import Weights, checked_sizes, term_lists
+from forager.learn.lexical.profiles import Places, Profiles, Texts, first_words, hashed, last_words
+from forager.types import Floats, Ids, Parts, Ragged
+from forager.web.text import words
+
+FEATURE_VERSION = 1  # of what a word is and how terms are compared
+NARROWEST, WIDEST = 4, 10  # words either side of a link that may be its context
+CLOSE = 1e-9  # scores that differ by less are equal: the same numbers may have been summed in another order
+SAME_HEAD = 0.5  # LS of two terms is larger if they have the same head, and smaller if not
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    weighted: bool = False  # by C-values
+    context: int = 6  # k
+    strict: bool = True  # the highest score of a page must reach its boundary; if not: the highest of those that do
+    parent_terms: int = 0  # at level 1 only pages with the heads of so many terms of the parent that the target has not
+
+    def __post_init__(self) -> None:
+        if not NARROWEST <= self.context <= WIDEST:
+            raise ForagerError(f"a context of {self.context} words: give from {NARROWEST} to {WIDEST}")
+        if self.parent_terms < 0:
+            raise ForagerError(f"parent_terms is {self.parent_terms}: give 0 for no such rule, or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Two texts that are alike."""
+
+    text: str  # of the page or link
+    term: str  # of the level
+    level: int
+    value: float  # LS, weighted where scores are
+
+
+class Place(NamedTuple):
+    """Where a page lies."""
+
+    level: int
+    score: float  # s, that of level 1
+
+    @property
+    def finer(self) -> float:
+        """Level less s / (1 + s): pages of one level are told apart, and levels keep their order."""
+        return self.level - self.score / (1 + self.score)
+
+
+class TopicLevels:
+    """What the pages of each level of a path speak of.
+
+    Anchors and contexts may be given as text, or as rows of hashed words such as a page has; all links at once.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[Sequence[str]],
+        weights: Sequence[Weights] | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """`terms`: of each level, from the target up; `weights`: their C-values, 1 each if not given."""
+        self.settings = settings or Settings()
+        lists = term_lists(terms, weights)
+        self.terms = tuple(tuple(level) for level in lists)
+        self.weights: tuple[Floats, ...] = tuple(np.array(list(level.values()), np.float32) for level in lists)
+        self._sizes = checked_sizes([len(level) for level in lists])
+        self.count = len(self._sizes)  # n
+        self._all = [term for level in self.terms for term in level]
+        self._weights = np.concatenate(self.weights).astype(np.float64)  # of all terms, as are the next three
+        self._levels = np.repeat(np.arange(self.count), self._sizes)  # from 0
+        self._model = Incidence.of(self._all)
+        self._of_parent = self._only_of_parent()
+        self.boundaries = self._boundaries()  # (n,), inf of a level without terms
+
+    @property
+    def outside(self) -> int:
+        """n + 1"""
+        return self.count + 1
+
+    def content_scores(self, anchors: Texts) -> Reals:
+        """(anchors, n)"""
+        given = Profiles.of(anchors)
+        pairs = self._model.similar(given)
+        cells = pairs.texts * self.count + self._levels[pairs.terms]
+        summed = np.bincount(cells, self._by_term(pairs), len(given) * self.count)
+        scores: Reals = summed.reshape(-1, self.count) / np.maximum(self._sizes, 1)
+        return scores
+
+    def content_levels(self, anchors: Texts) -> Ids:
+        return self._nearest(self.content_scores(anchors))
+
+    def context_scores(self, lefts: Texts, rights: Texts) -> Reals:
+        """(links, n). Of what stands left and right of a link the nearest k words count."""
+        windows = self._windows(lefts, rights)
+        runs = self._model.promising(windows)
+        pairs = self._model.similar_runs(windows, runs)
+        best = self._highest(pairs, self._by_term(pairs), len(runs.starts))
+        scores = np.zeros((len(lefts), self.count))
+        np.maximum.at(scores, runs.windows % max(len(lefts), 1), best[runs.which])
+        return scores
+
+    def context_levels(self, lefts: Texts, rights: Texts) -> Ids:
+        return self._nearest(self.context_scores(lefts, rights))
+
+    def page_scores(self, terms: Sequence[str], weights: Weights | None = None) -> Reals:
+        """(n,)"""
+        return self._page(Profiles.of(terms), weights)[0]
+
+    def page_level(self, terms: Sequence[str], weights: Weights | None = None) -> int:
+        return self.page_place(terms, weights).level
+
+    def page_place(self, terms: Sequence[str], weights: Weights | None = None) -> Place:
+        scores, pairs = self._page(Profiles.of(terms), weights)
+        level = self._bounded(scores)
+        if level == 1 and not self._has_parent(pairs):
+            level = self._bounded(np.concatenate(([0.0], scores[1:])))
+        return Place(level, float(scores[0]))
+
+    # ---- the words behind a score, strongest first ------------------------------------------------------------------
+
+    def content_matches(self, anchor: str) -> list[Match]:
+        pairs = self._model.similar(Profiles.of([anchor]))
+        return self._matches([anchor], pairs, self._by_term(pairs))
+
+    def context_matches(self, left: str, right: str) -> list[Match]:
+        windows = self._windows([left], [right])
+        spoken = words(left)[-self.settings.context :] + words(right)[: self.settings.context]
+        runs = self._model.promising(windows)
+        pairs = self._model.similar_runs(windows, runs)
+        ends = zip(runs.starts.tolist(), (runs.starts + runs.lengths).tolist(), strict=True)
+        return self._matches([" ".join(spoken[start:end]) for start, end in ends], pairs, self._by_term(pairs))
+
+    def page_matches(self, terms: Sequence[str], weights: Weights | None = None) -> list[Match]:
+        given = Profiles.of(terms)
+        pairs = self._model.similar(given)
+        return self._matches(terms, pairs, self._by_both(pairs, self._own(weights, given)))
+
+    def _matches(self, texts: Sequence[str], pairs: Similar, values: Reals) -> list[Match]:
+        found = zip(pairs.texts.tolist(), pairs.terms.tolist(), values.tolist(), strict=True)
+        made = [Match(texts[s], self._all[t], int(self._levels[t]) + 1, value) for s, t, value in found]
+        return sorted(dict.fromkeys(made), key=lambda match: (-match.value, match.level, match.term, match.text))
+
+    # ---- keeping ----------------------------------------------------------------------------------------------------
+
+    def parts(self) -> Parts:
+        terms = [list(level) for level in self.terms]
+        return {"terms": terms, "weights": np.concatenate(self.weights), "feature_version": FEATURE_VERSION}
+
+    @classmethod
+    def from_parts(cls, parts: Parts, settings: Settings | None = None) -> Self:
+        if int(parts["feature_version"]) != FEATURE_VERSION:
+            told = f"version {int(parts['feature_version'])}, this program has version {FEATURE_VERSION}"
+            raise ForagerError(f"the terms of this topic path are of {told}: make them again")
+        terms, weights = parts["terms"], np.asarray(parts["weights"], np.float32)
+        ends = np.cumsum([len(level) for level in terms])
+        if not len(ends) or ends[-1] != len(weights):
+            raise ForagerError("the parts of this topic path do not fit together: make its terms again")
+        return cls(terms, np.split(weights, ends[:-1]), settings)
+
+    # ---- steps ------------------------------------------------------------------------------------------------------
+
+    def _windows(self, lefts: Texts, rights: Texts) -> Ragged:
+        """The left ones, then the right ones."""
+        if len(lefts) != len(rights):
+            raise ValueError(f"{len(lefts)} links have a left side and {len(rights)} a right one")
+        k = self.settings.context
+        return Ragged.concat([last_words(hashed(lefts), k), first_words(hashed(rights), k)])
+
+    def _by_term(self, pairs: Similar) -> Reals:
+        """LS, or C_t LS."""
+        return pairs.values * self._weights[pairs.terms] if self.settings.weighted else pairs.values
+
+    def _by_both(self, pairs: Similar, own: Reals) -> Reals:
+        """LS, or (C_p + C_t) / 2 LS."""
+        mean = (own[pairs.texts] + self._weights[pairs.terms]) / 2 if self.settings.weighted else 1.0
+        return pairs.values * mean
+
+    def _own(self, weights: Weights | None, given: Profiles) -> Reals:
+        """C_p of each term of a page."""
+        own = np.ones(len(given)) if weights is None else np.asarray(weights, np.float64)
+        if len(own) != len(given):
+            raise ForagerError(f"a page has {len(given)} terms and {len(own)} weights: give one for each term")
+        return own
+
+    def _highest(self, pairs: Similar, values: Reals, texts: int) -> Reals:
+        """(texts, n): the highest value that each text has at each level."""
+        highest = np.zeros(texts * self.count)
+        np.maximum.at(highest, pairs.texts * self.count + self._levels[pairs.terms], values)
+        return highest.reshape(texts, self.count)
+
+    def _page(self, given: Profiles, weights: Weights | None) -> tuple[Reals, Similar]:
+        pairs = self._model.similar(given)
+        values = self._by_both(pairs, self._own(weights, given))
+        highest = self._highest(pairs, values, len(given))
+        scores: Reals = highest.sum(axis=0) / max(int(np.count_nonzero(given.sizes)), 1)
+        return scores, pairs
+
+    def _boundaries(self) -> Reals:
+        pairs = self._model.similar(self._model.terms)
+        highest = self._highest(pairs, self._by_both(pairs, self._weights), len(self._all))
+        scores = np.zeros((self.count, self.count))  # page(level j, i)
+        np.add.at(scores, self._levels, highest)
+        scores /= np.maximum(self._sizes, 1)[:, None]
+        np.fill_diagonal(scores, 0.0)
+        mean = scores.sum(axis=0) / (np.count_nonzero(self._sizes) - 1)
+        return np.where(self._sizes > 0, mean, np.inf)
+
+    def _nearest(self, scores: Reals) -> Ids:
+        """For each row the first level with the highest score, n + 1 if there is none above 0."""
+        fits = (scores > 0) & (scores >= scores.max(axis=1, keepdims=True) - CLOSE)
+        return np.where(fits.any(axis=1), fits.argmax(axis=1) + 1, self.outside).astype(np.int32)
+
+    def _bounded(self, scores: Reals) -> int:
+        reached = scores >= self.boundaries - CLOSE
+        top = scores.max() if self.settings.strict else scores.max(initial=0.0, where=reached)
+        fits = reached & (scores > 0) & (scores >= top - CLOSE)
+        return int(fits.argmax()) + 1 if fits.any() else self.outside
+
+    def _only_of_parent(self) -> Places:
+        """The terms of the nearest level above the target, but for those that the target has too."""
+        parent = int(np.flatnonzero(self._sizes)[1])
+        rows = self._model.terms.words
+        of_target = {rows[t].tobytes() for t in np.flatnonzero(self._levels == 0).tolist()}
+        above = np.flatnonzero(self._levels == parent).tolist()
+        return np.array([t for t in above if rows[t].tobytes() not in of_target], np.int64)
+
+    def _has_parent(self, pairs: Similar) -> bool:
+        alike = np.unique(pairs.terms[pairs.values > SAME_HEAD])
+        return int(np.isin(alike, self._of_parent).sum()) >= self.settings.parent_terms

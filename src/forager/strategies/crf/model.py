@@ -1,0 +1,182 @@
+"""A trained path forager: its chain, what each state is worth, what labels there are, which features it knows.
+
+Of c labels, *dual states* are c page-states and, in the same order, c link-states. A page is followed by links alone,
+and a link by a page, so that rows of alpha and delta need hold c numbers, and edges are two blocks: page to link, link
+to page. What travels with a link are the rows of its own position.
+
+*Single states* are c page-states. A link has no position; the rows that travel with it are those of the page it leads
+to without what that page says itself, which is added when it is there:
+
+    alpha_P(y) = e^(W.f(y,P)) sum over y' of alpha_u(y') e^(W.f(y',y,L))
+
+What is computed here is `Crf.forward` without the states that a position does not admit: alpha as chances that sum to
+1, delta as logarithms of which the largest is 0, in 32 bits. Both travel as logarithms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from forager.errors import ForagerError
+from forager.learn.chains.crf import Crf
+from forager.learn.chains.paths import LINK, PAGE, Paths
+from forager.learn.chains.rows import CURE, LEAST, Reals, finite
+from forager.learn.chains.vocabulary import Vocabulary
+from forager.learn.chains.weights import Weights
+from forager.strategies.crf.examples import FAIL, GOAL, Lessons
+from forager.strategies.link_features import Seen
+from forager.types import Floats, Parts, Terms
+
+
+class Followed(NamedTuple):
+    label: str  # what the page is taken for: argmax of delta
+    state: Floats  # (n, 2c) log-alpha and delta of its links, which travel with them
+    scores: Floats  # (n,) sum over y of R(y) alpha(y)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    crf: Crf
+    reward: Reals  # (s,) R(y)
+    labels: tuple[str, ...]  # (c,)
+    pages: Vocabulary  # features of pages
+    links: Vocabulary  # features of links
+
+    @cached_property
+    def single(self) -> bool:
+        return not self.crf.of(LINK).any()
+
+    @cached_property
+    def _weights(self) -> Weights:
+        """What features add to the c states of their kind; single: those of pages."""
+        of_pages = self.crf.weights[: len(self.pages), self.crf.of(PAGE)]
+        if self.single:
+            return Weights(self.pages.terms, of_pages)
+        of_links = self.crf.weights[: len(self.links), self.crf.of(LINK)]
+        terms = np.concatenate((self.pages.terms, self.links.terms))
+        order = np.argsort(terms, kind="stable")
+        return Weights(terms[order], np.concatenate((of_pages, of_links))[order])
+
+    @cached_property
+    def _steps(self) -> Weights:
+        """What features of links add to the pairs of states that have any."""
+        return Weights(self.links.terms, self.crf.steps)
+
+    @cached_property
+    def _edges(self) -> tuple[Floats, Floats]:
+        """From page-states to those of links, and back, which are page-states too if there are no others."""
+        pages, links = self.crf.of(PAGE), self.crf.of(PAGE if self.single else LINK)
+        edges = self.crf.edges.astype(np.float32)
+        return edges[np.ix_(pages, links)], edges[np.ix_(links, pages)]
+
+    @cached_property
+    def _likely(self) -> tuple[Floats, Floats]:
+        """e^edges, but for a factor."""
+        away, back = (np.exp(edges - edges.max()) for edges in self._edges)
+        return away, back
+
+    @cached_property
+    def _worth(self) -> Floats:
+        """R(y) of the states that links are in."""
+        return self.reward[self.crf.of(PAGE if self.single else LINK)].astype(np.float32)
+
+    # ---- along a path
+
+    def heard(self, seen: Seen) -> tuple[Floats, Floats]:
+        """W.f of what is seen: of n links, (n, c), or (n, p) for pairs of single states; of the page, (c,)."""
+        links, page = seen.sums(self._weights)
+        return (seen.sums(self._steps)[0] if self.single else links), page
+
+    def each(self, features: Terms) -> Floats:
+        """The same of each feature of a link."""
+        return (self._steps if self.single else self._weights).each(features)
+
+    def follow(self, row: Floats | None, links: Floats, page: Floats) -> Followed:
+        """`row` travelled with the link to the page, None for a first page; W.f of its links and of the page."""
+        alpha, delta = self._arrived(row, page)
+        chances, deltas = (self._along if self.single else self._across)(alpha, delta, links)
+        rows = np.concatenate((np.log(np.maximum(chances, LEAST)), deltas)).T
+        return Followed(self.labels[int(delta.argmax())], np.ascontiguousarray(rows), self._worth @ chances)
+
+    def _arrived(self, row: Floats | None, page: Floats) -> tuple[Floats, Floats]:
+        """alpha and delta of the page, (c,)."""
+        alpha, delta = np.exp(page - page.max()), page
+        if row is not None:
+            c = len(self.labels)
+            if len(row) != 2 * c:
+                raise ForagerError(f"model has {c} states, this path carries {len(row) / 2:g}: {CURE}")
+            before, best = np.exp(finite(row)[:c]), row[c:]
+            if not self.single:
+                before, best = before @ self._likely[1], (best[:, None] + self._edges[1]).max(axis=0)
+            alpha, delta = alpha * before, delta + best
+        return alpha / alpha.sum(), delta - delta.max()
+
+    def _across(self, alpha: Floats, delta: Floats, links: Floats) -> tuple[Floats, Floats]:
+        """alpha and delta of n links, (c, n)."""
+        own = np.ascontiguousarray(links.T)  # numpy is slow along a last axis of a few numbers
+        chances = np.exp(own - own.max(axis=0))
+        chances *= (alpha @ self._likely[0])[:, None]
+        deltas = own + (delta[:, None] + self._edges[0]).max(axis=0)[:, None]
+        return chances / chances.sum(axis=0), deltas - deltas.max(axis=0)
+
+    def _along(self, alpha: Floats, delta: Floats, links: Floats) -> tuple[Floats, Floats]:
+        """The same with single states: of the pages that links lead to, from pairs of states."""
+        pairs = self.crf.pairs
+        between = np.repeat(self._edges[0][:, :, None], len(links), axis=2)
+        between[pairs[:, 0], pairs[:, 1]] += links.T
+        chances = np.einsum("i,ijn->jn", alpha, np.exp(between - between.max(axis=(0, 1))))
+        deltas = (delta[:, None, None] + between).max(axis=0)
+        return chances / chances.sum(axis=0), deltas - deltas.max(axis=0)
+
+    # ---- whole paths
+
+    def paths(self, lessons: Lessons) -> Paths:
+        return (lessons.single if self.single else lessons.dual)(self.pages, self.links)
+
+    def labelled(self, lessons: Lessons) -> list[tuple[str, ...]]:
+        """The likeliest labels of the pages of each path."""
+        if not len(lessons):
+            return []
+        paths = self.paths(lessons)
+        states = self.crf.lattice(paths).viterbi() % len(self.labels)
+        named, step = [self.labels[state] for state in states.tolist()], 1 if self.single else 2
+        return [tuple(named[start:end:step]) for start, end in pairwise(paths.offsets.tolist())]
+
+    def goal_chances(self, lessons: Lessons) -> Reals:
+        """Pr(y_n = goal | x) of each path, which has ended: y_n is goal or fail."""
+        if not len(lessons):
+            return np.empty(0)
+        paths = self.paths(lessons)
+        likely = self.crf.lattice(paths).marginals()[paths.last]
+        goal = likely[:, self.labels.index(GOAL)]
+        fail = likely[:, self.labels.index(FAIL)] if FAIL in self.labels else 1 - goal
+        chances: Reals = goal / (goal + fail)
+        return chances
+
+    # ---- parts
+
+    def parts(self) -> Parts:
+        own = {"reward": self.reward, "labels": list(self.labels), "pages": self.pages.terms, "links": self.links.terms}
+        return {**self.crf.parts(), **own}
+
+    @classmethod
+    def from_parts(cls, parts: Parts, *, version: int) -> Self:
+        crf, labels = Crf.from_parts(parts, version=version), tuple(str(label) for label in parts["labels"])
+        reward, pages, links = (np.asarray(parts[name]) for name in ("reward", "pages", "links"))
+        model = cls(crf, reward, labels, Vocabulary(pages), Vocabulary(links))
+        if not model._fits():
+            raise ForagerError("the parts of this crf model do not fit together: train it again")
+        return model
+
+    def _fits(self) -> bool:
+        """Do the states have labels and rewards, and the weights features?"""
+        c, pages, links = len(self.labels), len(self.pages), len(self.links)
+        states = [int(self.crf.of(kind).sum()) for kind in (PAGE, LINK)] == [c, 0 if self.single else c]
+        rows = (self.crf.features, len(self.crf.steps))
+        weighed = rows == ((pages, links) if self.single else (max(pages, links), 0))
+        return states and weighed and len(self.reward) == self.crf.states and GOAL in self.labels

@@ -1,0 +1,166 @@
+"""The levels of links, and the one number that is made of them.
+
+A link (u,v) has three levels on a topic path (`forager.learn.lexical.levels`), each from 1, the target, to n + 1,
+outside:
+
+    context   by the k words either side of its anchor
+    content   by its anchor text
+    page      by the terms of u, the same for all its links
+
+    product   context * content * page
+    sum       a context + b content + c page
+
+The lower the sooner. Features may be left out of either form. *Finer* (ours): with s(u) the page score at level 1, page
+is that level less s(u) / (1 + s(u)), so that pages of one level are told apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from forager.errors import ForagerError
+from forager.learn.lexical.cvalue import TermList
+from forager.learn.lexical.levels import Match, Place, TopicLevels
+from forager.learn.lexical.windows import LinkTexts
+from forager.types import Critic, Floats, Page, Visit
+
+Form: TypeAlias = Literal["product", "sum"]
+
+FEATURES = ("context", "content", "page")  # columns of a link's levels
+LEARNT = (0.627, 0.062, 0.311)  # a, b, c of the thesis
+SHOWN = 3  # matches that explain a level
+EXACT = 6  # decimals of a sum: what differs by less is the same sum in another order
+
+
+@runtime_checkable
+class HasLevels(Protocol):
+    """A critic that goes by the levels of a topic path."""
+
+    @property
+    def levels(self) -> TopicLevels: ...
+    def terms_of(self, page: Page) -> TermList: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LinkScore:
+    features: tuple[str, ...] = FEATURES
+    form: Form = "product"
+    weights: tuple[float, float, float] = LEARNT  # a, b, c
+
+    @classmethod
+    def of(cls, features: str, form: Form, weights: tuple[float, float, float]) -> Self:
+        """Features as they are written: "content,page" or "content+page"."""
+        named = tuple(name.strip() for name in features.replace("+", ",").split(","))
+        if wrong := [name for name in named if name not in FEATURES]:
+            raise ForagerError(f"lexical: no feature {wrong[0]!r}; name one or more of {', '.join(FEATURES)}")
+        used = sum(weights[FEATURES.index(name)] for name in named)
+        if form == "sum" and not (all(0 <= weight < np.inf for weight in weights) and used > 0):
+            raise ForagerError("lexical: a, b and c must be 0 or more, and one that is used above 0")
+        return cls(named, form, weights)
+
+    def __call__(self, levels: Floats) -> Floats:
+        """(n,) of (n, 3)."""
+        used = [FEATURES.index(name) for name in dict.fromkeys(self.features)]
+        chosen = levels[:, used].astype(np.float64)
+        combined = chosen.prod(axis=1) if self.form == "product" else chosen @ np.array(self.weights)[used]
+        return np.asarray(np.round(combined, EXACT), np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkLevels:
+    critic: HasLevels
+    features: tuple[str, ...]  # the others are not looked at: 0
+    path: TopicLevels  # for pages
+    words: TopicLevels  # for anchors and what stands around them
+    finer: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        critic: Critic,
+        features: tuple[str, ...],
+        weighted: bool | None,
+        context: int,
+        parent_terms: int | None,
+        finer: bool = False,
+    ) -> Self:
+        """With the settings of the critic where none are given."""
+        source = with_levels(critic)
+        own = source.levels.settings
+        settings = replace(
+            own,
+            context=context,
+            weighted=own.weighted if weighted is None else weighted,
+            parent_terms=own.parent_terms if parent_terms is None else parent_terms,
+        )
+        same = settings == own
+        path = source.levels if same else TopicLevels(source.levels.terms, source.levels.weights, settings)
+        return cls(source, features, path, path, finer)
+
+    def __call__(self, visit: Visit) -> Floats:
+        """(n, 3) of the n links."""
+        levels = np.zeros((len(visit.links), len(FEATURES)), np.float32)
+        texts = LinkTexts.of(visit.page, visit.links, self.words.settings.context)
+        if "context" in self.features:
+            levels[:, 0] = self.words.context_levels(texts.lefts, texts.rights)
+        if "content" in self.features:
+            levels[:, 1] = self.words.content_levels(texts.anchors)
+        if "page" in self.features and len(levels):
+            place = self._place(visit.page)
+            levels[:, 2] = place.finer if self.finer else place.level
+        return levels
+
+    def page(self, page: Page) -> int:
+        return self._place(page).level
+
+    def _place(self, page: Page) -> Place:
+        found = self.critic.terms_of(page)
+        return self.path.page_place(found.terms, found.weights)
+
+    def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
+        """Each level with the terms that speak for it, strongest first; the values are their similarities."""
+        page, first, last = visit.page, int(visit.links.first_leaf[link]), int(visit.links.last_leaf[link])
+        found = self.critic.terms_of(page)
+        around = page.text(0, first - 1), page.text(last + 1, len(page.leaves) - 1)
+        matches = {
+            "context": self.words.context_matches(*around),
+            "content": self.words.content_matches(page.text(first, last)),
+            "page": self.path.page_matches(found.terms, found.weights),
+        }
+        levels = self(visit.take([link]))[0]
+        levels = np.ceil(levels).astype(int).tolist()  # finer or not
+        names = ("words around it", "anchor", "page" if found.spoken else "page, word by word,")
+        told = [
+            line
+            for feature, name, level in zip(FEATURES, names, levels, strict=True)
+            if feature in self.features
+            for line in _told(name, level, self.path.outside, matches[feature])
+        ]
+        return sorted(told, key=lambda line: -line[1])
+
+
+def with_levels(critic: object) -> HasLevels:
+    """The critic itself, or the one in it, that goes by levels."""
+    waiting = [critic]
+    while waiting:
+        each = waiting.pop(0)
+        if isinstance(each, HasLevels):
+            return each
+        waiting.extend(getattr(each, "critics", ()))
+    raise ForagerError(
+        'strategy "lexical" goes by the levels of a topic path and this critic has none: set [critic] name = "lexical"'
+    )
+
+
+def _told(name: str, level: int, outside: int, matches: list[Match]) -> list[tuple[str, float]]:
+    if level == outside:
+        return [(f"{name} at no level", 0.0)]
+    there: dict[str, Match] = {}
+    for match in matches:
+        if match.level == level:
+            there.setdefault(match.term, match)  # the first is the strongest; the others are parts of it, mostly
+    strongest = list(there.values())[:SHOWN]
+    return [(f"{name} at level {level}: {match.text!r} like {match.term!r}", match.value) for match in strongest]

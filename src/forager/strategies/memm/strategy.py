@@ -1,0 +1,154 @@
+"""How far is this link from a target, seen from the path? Liu, Milios & Korba (2008): a MEMM over hop distance.
+
+State T_j: a page is j links from a target, the last one "so many or more". With the observations o of
+`memm_observations` and the model of `forager.learn.chains.memm`, along the path to u and on to each of its links (u,v):
+
+    alpha_u(s') = sum over s of alpha_t(s) p(s'|s,o_u)       t the page before u; o_u with the link followed next
+    alpha^(s')  = sum over s of alpha_u(s) p(s'|s,o_v)       o_v only what is known before v is fetched
+
+    marginal    score = - sum over j of j alpha^(T_j)
+    viterbi     delta, with max for the sums:  score = - argmax delta^, ties by its share
+    discounted  score = sum over j < k - 1 of gamma^j alpha^(T_j)                                          (ours)
+
+What travels with v is alpha_u, and what the link itself adds to o_v, as potentials. A first page has no page before it.
+
+How it is taught is in `memm_teaching`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Literal, Self
+
+import numpy as np
+
+from forager.errors import ForagerError
+from forager.learn.chains import memm
+from forager.learn.chains.fitting import Settings
+from forager.learn.chains.rows import CURE, finite, shares
+from forager.learn.tfidf import Query
+from forager.paths import Ground, ShownPath
+from forager.paths.ground import Heard
+from forager.strategies.memm.model import Known
+from forager.strategies.memm.observations import VERSION, Sets
+from forager.strategies.memm.training import Drawn, Teacher
+from forager.strategies.taught import check_made
+from forager.strategies.unmet import only_unmet
+from forager.types import BEST, Floats, Parts, ScoredLinks, Visit
+
+TOLD = 1e-6  # difference of a score that is worth a word
+
+
+class MemmCrawler:
+    combine = BEST
+
+    def __init__(
+        self,
+        *,
+        query: Query,
+        seed: int = 0,
+        inference: Literal["discounted", "marginal", "viterbi"] = "discounted",
+        features: Literal["ours", "all", "words", "text"] = "ours",
+        drawn: Drawn = "links",
+        states: int = 4,
+        gamma: float = 0.3,
+        count: int = 12_000,
+        keywords: int = 1_000,
+        variance: float = 0.3,
+        iterations: int = 40,
+        least: int = 5,
+    ) -> None:
+        """`keywords`: of the targets, besides those of the topic; `least`: rows that a feature must be in."""
+        if states < 2 or not 0 < gamma < 1 or count < 1 or keywords < 0 or least < 1:
+            raise ForagerError(
+                "memm: states must be at least 2, gamma between 0 and 1, count and least at least 1, keywords 0 or more"
+            )
+        self.inference, self.states, self.gamma = inference, states, gamma
+        settings = Settings(variance=variance, iterations=iterations, tolerance=1e-5)
+        self.teacher = Teacher(
+            tuple(query.words), Sets(features), drawn, states, count, keywords, least, settings, seed
+        )
+        worth = -np.arange(states) if inference == "marginal" else np.append(gamma ** np.arange(states - 1), 0)
+        self._worth = worth.astype(np.float32)
+        self._made = f"features {features} of version {VERSION}, {states} states"
+        self._known: Known | None = None
+
+    # ---- learning
+
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+        return self._knowing(self.teacher.taught(ground, shown, heard))
+
+    # ---- scoring
+
+    @only_unmet
+    def score(self, visit: Visit) -> ScoredLinks:
+        known, links = self._known, len(visit.links)
+        if known is None or not links:
+            width = self.states * (1 + self.states)
+            return ScoredLinks(np.zeros(links, np.float32), state=np.zeros((links, width), np.float32))
+        before, arrived = self._led(visit)
+        u = known.potentials(visit.page, visit.links, first=before is None)
+        alpha, scores = self._steps(known.model, before, u + arrived)
+        return ScoredLinks(scores, state=np.concatenate((alpha, u[:, -(self.states**2) :]), axis=1))
+
+    def _steps(self, model: memm.Memm, before: Floats | None, u: Floats) -> tuple[Floats, Floats]:
+        """alpha_u and score of each link, by what is seen of both pages; by Viterbi delta_u, and score."""
+        if self.inference == "viterbi":
+            delta, ahead = model.best_steps(before, u)
+            return delta.astype(np.float32), memm.viterbi_priority(ahead).astype(np.float32)
+        alpha, chances = model.steps(before, u)
+        scores: Floats = self._worth @ chances
+        return alpha, scores
+
+    def _led(self, visit: Visit) -> tuple[Floats | None, Floats | float]:
+        """What travelled with the link to the page: alpha of the page before it, and what is seen of the link, which
+        adds to the potentials of this page alone."""
+        came, k = visit.trace.inlinks.state, self.states
+        if not len(came):
+            return None, 0.0
+        if came.shape[1] != k * (k + 1):
+            raise ForagerError(f"model has {k} states, this path carries {came.shape[1]} numbers: {CURE}")
+        row = finite(came[0])
+        return row[:k], np.append(row[k:], np.zeros(k * k, np.float32))
+
+    def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
+        """How likely the page is how many links from a target; how much lower the score were without each word that is
+        seen of page and link."""
+        if (known := self._known) is None:
+            return []
+        before, arrived = self._led(visit)
+        links = visit.links.take([link])
+        codes, _ = known.observer(visit.page, links).once()
+        u = known.each(codes, first=before is None)
+        alpha, scores = self._steps(known.model, before, _without_each(u) + arrived)
+        hops = [f"{hops} links to go from the page" for hops in range(self.states)]
+        hops[-1] += ", or more"
+        told = zip(known.observer.told(visit.page, links, codes), (scores[0] - scores[1:]).tolist(), strict=True)
+        moved = sorted((word for word in told if abs(word[1]) > TOLD), key=lambda word: -abs(word[1]))
+        return [*zip(hops, shares(alpha)[0].tolist(), strict=True), *moved]
+
+    # ---- keeping
+
+    def parts(self) -> Parts:
+        known = self._known
+        return {"made": self._made, "taught": known is not None, **({} if known is None else known.parts())}
+
+    def from_parts(self, parts: Parts) -> Self:
+        check_made("memm", parts, self._made)
+        return self._knowing(Known.from_parts(parts) if parts["taught"] else None)
+
+    def merge(self, parts: Sequence[Parts]) -> Parts:
+        """All shards carry the same model."""
+        return parts[0]
+
+    def _knowing(self, known: Known | None) -> Self:
+        new = copy(self)
+        new._known = known
+        return new
+
+
+def _without_each(rows: Floats) -> Floats:
+    """The sum of all rows, then that of all but each."""
+    whole = rows.sum(axis=0)
+    return np.vstack((whole, whole - rows))

@@ -1,0 +1,88 @@
+"""Which links may be followed at all: a pure function of the link and its depth, asked before anything is scored."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from forager.errors import ForagerError
+from forager.types import Url
+from forager.web.urls import host, site
+
+Within: TypeAlias = Literal["anywhere", "host", "site", "list"]
+Rule: TypeAlias = tuple[str, Callable[[Url], bool]]  # its name, and whether it lets a URL pass
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What the scope says of a page's links."""
+
+    rows: list[int]  # those that may be followed
+    rejected: Counter[str]  # the others, counted by the first rule that rejected them
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Links that stay `within` the hosts, sites or list of the seeds, match a pattern of `include` if there are any,
+    and none of `exclude`. Patterns are regular expressions searched in the whole URL."""
+
+    within: Within = "anywhere"
+    seeds: Collection[Url] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    schemes: tuple[str, ...] = ("http", "https")
+    max_depth: int | None = None  # links from a seed
+    barred: Collection[Url] = frozenset()  # single URLs never to follow
+    _rules: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rules", tuple(self._make_rules()))
+
+    def admit(self, targets: Sequence[Url], depth: int) -> Admission:
+        """Sift the targets of links that would be `depth` links away from a seed."""
+        if self.max_depth is not None and depth > self.max_depth:
+            return Admission([], Counter({"depth": len(targets)} if targets else {}))
+        if not self._rules:
+            return Admission(list(range(len(targets))), Counter())
+        rows: list[int] = []
+        rejected: Counter[str] = Counter()
+        for row, url in enumerate(targets):
+            rule = next((name for name, passes in self._rules if not passes(url)), None)
+            if rule is None:
+                rows.append(row)
+            else:
+                rejected[rule] += 1
+        return Admission(rows, rejected)
+
+    def _make_rules(self) -> Iterable[Rule]:
+        if set(self.schemes) < {"http", "https"}:
+            yield "scheme", lambda url: url.partition(":")[0] in self.schemes
+        if self.within == "host":
+            hosts = frozenset(host(url) for url in self.seeds)
+            yield "host", lambda url: host(url) in hosts
+        elif self.within == "site":
+            sites = frozenset(site(host(url)) for url in self.seeds)
+            yield "site", lambda url: site(host(url)) in sites
+        elif self.within == "list":
+            listed = frozenset(self.seeds)
+            yield "list", lambda url: url in listed
+        if self.barred:
+            yield "barred", lambda url: url not in self.barred
+        if self.exclude:
+            excluded = _any_of("exclude", self.exclude)
+            yield "exclude", lambda url: not excluded.search(url)
+        if self.include:
+            included = _any_of("include", self.include)
+            yield "include", lambda url: bool(included.search(url))
+
+
+def _any_of(key: str, patterns: Sequence[str]) -> re.Pattern[str]:
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ForagerError(f"scope.{key}: {pattern!r} is not a regular expression: {error}") from None
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))

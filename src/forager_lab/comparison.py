@@ -1,0 +1,343 @@
+"""A matrix carried out, as a page to read: comparison.md and its pictures.
+
+The page depends on nothing but the cells and reading.md, whose paragraphs, written by hand, stand at the top: without
+dates and paths, so that a second run with the same cells changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from forager.errors import ForagerError
+from forager_lab.bootstrap import Difference, difference
+from forager_lab.matrix import KEPT, Done, Note, Tell, run_matrix
+from forager_lab.matrix_file import read_matrix
+from forager_lab.metrics import Figure, mean
+from forager_lab.oracles import LAB_STRATEGIES
+from forager_lab.plots import Picture, harvest_curves, need_matplotlib, recall_curves
+from forager_lab.results import GOALS, PLACES, figures
+from forager_lab.writing import write_text
+
+PAGE, READING, PICTURES = "comparison.md", "reading.md", "pictures"
+PLACE = "R/2"  # where the summaries look
+AGAINST = (("breadth-first", PLACE), ("breadth-first", "2R"), ("best-first", PLACE))
+
+Report: TypeAlias = Mapping[str, Any]  # the figures of an experiment
+Row: TypeAlias = Mapping[str, Any]  # of a strategy in it
+Reports: TypeAlias = Mapping[str, Report]  # by the name of the experiment
+
+EXPLAINED = """\
+All strategies of a run have the same critic, trained on the same sample, and start from the same pages; ± is the half
+width of the 95 % interval of a mean over runs (Student's t). How it is measured: [the laboratory](README.md).
+
+- *R/4 … 2R*: harvest, the share of relevant pages by truth among so many pages; R is the number of pages of the topic
+- *loss cut*, *gap closed*: at R/2, 1 - loss / loss of best-first, and how much of the way from best-first to the oracle
+- *sigma*: the largest mean similarity of all crawled pages to one of the examples (TF-IDF cosine)
+- differences are paired, of runs with the same sample; over several topics (or sites) the topics are what is drawn, so
+  that a claim is meant for others too. ± is by Student's t; ▲ better and ▼ worse stand where both this interval and the
+  one by bootstrap-t exclude zero
+- *oracle* and *lookahead* know what no crawler can; the best of the others is bold"""
+
+
+def compare(
+    file: Path,
+    *,
+    kept: Path = KEPT,
+    docs: Path | None = None,
+    jobs: int = 1,
+    fresh: bool = False,
+    seconds: bool = True,
+    tell: Tell = lambda progress: None,
+    note: Note = lambda line: None,
+) -> Done:
+    """Carry out the matrix of a file and write its page, beside the file unless `docs` says another folder."""
+    need_matplotlib()
+    matrix = read_matrix(file)
+    for line in matrix.skipped.values():
+        note(f"skipped: {line}")
+    done = run_matrix(matrix.plans, kept, jobs=jobs, fresh=fresh, tell=tell, note=note)
+    command = f"forager lab matrix {file.as_posix()}"
+    write_comparison(
+        done, file.parent if docs is None else docs, command=command, skipped=[*matrix.skipped], seconds=seconds
+    )
+    return done
+
+
+def write_comparison(
+    done: Done, folder: Path, *, command: str, skipped: Sequence[str] = (), seconds: bool = True
+) -> Path:
+    """Write the page and its pictures into a folder. `seconds`: with the time of a run, which no rerun repeats."""
+    reports = {name: figures(experiment) for name, experiment in done.experiments.items()}
+    pictures: dict[str, Picture] = {}
+    sections = [_section(name, report, pictures, seconds) for name, report in reports.items()]
+    parts = ["# Comparison", _reading(folder), "## Summary", *_summaries(reports), *sections]
+    parts += ["## How it was made", _made(done, command, skipped), EXPLAINED]
+    for file, picture in pictures.items():
+        write_text(folder / file, picture.svg)
+    page = folder / PAGE
+    write_text(page, "\n\n".join(part for part in parts if part) + "\n")
+    return page
+
+
+def _reading(folder: Path) -> str:
+    file = folder / READING
+    try:
+        return file.read_text(encoding="utf-8").strip() if file.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ForagerError(f"{file} cannot be read: {error}") from None
+
+
+def _made(done: Done, command: str, skipped: Sequence[str]) -> str:
+    count = sum(done.codes.values())
+    codes = ", ".join(f"{code} ({cells} cells)" for code, cells in done.codes.items())
+    lines = ["```", command, "```", f"{count} cells; code that crawled them: {codes}."]
+    lines += [f"\nLeft out, because it was not at hand: the web {web}." for web in skipped]
+    lines += [
+        f"\nLeft out of {name}, where a crawl failed: {', '.join(lost)}." for name, lost in done.incomplete.items()
+    ]
+    return "\n".join(lines)
+
+
+# ---- summaries ------------------------------------------------------------------------------------------------------
+
+
+def _summaries(reports: Reports) -> list[str]:
+    """For each web with topics: harvest of each strategy on each topic, and the differences to the simplest ones."""
+    parts = []
+    for web in dict.fromkeys(_web(name) for name in reports):
+        topics = {name: report for name, report in reports.items() if _web(name) == web and not _path(report)}
+        if topics:
+            parts += [f"Harvest at {PLACE} on {web}:", _harvest_table(topics)]
+            for base, place in AGAINST:
+                parts += _against(base, place, web, topics) if _has(base, topics) else []
+    return parts
+
+
+def _harvest_table(topics: Reports) -> str:
+    rates = {
+        strategy: {name: _harvest(report, strategy) for name, report in topics.items()}
+        for strategy in _strategies(topics)
+    }
+    columns = {_topic(name): {strategy: found[name] for strategy, found in rates.items()} for name in topics}
+    if len(topics) > 1:
+        columns["mean"] = {strategy: mean(list(found.values())) for strategy, found in rates.items()}
+    best = {title: _best(column) for title, column in columns.items()}
+    rows = [
+        [strategy, *(_bold(_share(column[strategy]), strategy in best[title]) for title, column in columns.items())]
+        for strategy in rates
+    ]
+    return _table(["strategy", *columns], rows)
+
+
+def _best(column: Mapping[str, Figure]) -> set[str]:
+    """Those that no other is better than, of those that a crawler could be; as shown, so that equals are equal."""
+    shown = {name: round(value, 3) for name, value in column.items() if value is not None and not _bound(name)}
+    return {name for name, value in shown.items() if value == max(shown.values())}
+
+
+def _against(base: str, place: str, web: str, topics: Reports) -> list[str]:
+    """The paired differences to one strategy, topic by topic and over all of them."""
+    names = [name for name in topics if _harvest(topics[name], base) is not None]
+    rows = []
+    for strategy in _strategies(topics):
+        if strategy != base:
+            pairs = [(_runs(topics[name], strategy, place), _runs(topics[name], base, place)) for name in names]
+            cells = [_difference([pair], _signed) for pair in pairs]
+            rows.append([strategy, *cells, *([_difference(pairs, _signed)] if len(names) > 1 else [])])
+    heads = ["strategy", *map(_topic, names), *(["all topics"] if len(names) > 1 else [])]
+    return [f"Difference to {base} at {place} on {web}:", _table(heads, rows)]
+
+
+Runs: TypeAlias = Sequence[Figure]  # a value a run
+
+
+def _difference(pairs: Sequence[tuple[Runs, Runs]], written: Callable[[float], str], sign: int = 1) -> str:
+    """Ours minus theirs, a pair for each topic; `sign` -1 where less is better."""
+    runs = min((len(each) for pair in pairs for each in pair), default=0)
+    ours, theirs = ([[value for value in pair[side][:runs] if value is not None] for pair in pairs] for side in (0, 1))
+    if not runs or any(len(row) != runs for row in (*ours, *theirs)):
+        return "–"
+    found = difference(ours, theirs)
+    if found.student is None:
+        return written(found.mean)
+    mark = "" if not _told_apart(found) else " ▲" if found.mean * sign > 0 else " ▼"
+    return f"{written(found.mean)} ± {written(found.student).removeprefix('+')}{mark}"
+
+
+def _told_apart(found: Difference) -> bool:
+    """Do all intervals there are exclude zero?"""
+    widths = [width for width in (found.student, found.bootstrap) if width is not None]
+    return bool(widths) and abs(found.mean) > max(widths)
+
+
+# ---- an experiment --------------------------------------------------------------------------------------------------
+
+
+def _section(name: str, report: Report, pictures: dict[str, Picture], seconds: bool) -> str:
+    runs = "1 run" if report["runs"] == 1 else f"{report['runs']} runs"
+    about = f"R = {report['relevant']:,}, {runs}, critic {report['critic']}."
+    body = (
+        _path_parts(name, report, pictures, seconds) if _path(report) else _topic_parts(name, report, pictures, seconds)
+    )
+    return "\n\n".join([f"## {name}", about, *body])
+
+
+def _topic_parts(name: str, report: Report, pictures: dict[str, Picture], seconds: bool) -> list[str]:
+    heads = ["strategy", *PLACES, "loss cut", "gap closed", "sigma", *_cost_heads(seconds)]
+    rows = [
+        [
+            row["strategy"],
+            *(_with(row["harvest"][place], row["ci"][place]) for place in PLACES),
+            _share(row["loss_reduction"][PLACE]),
+            _share(row["gap_closed"][PLACE]),
+            _share(row["sigma"]),
+            *_cost(row, seconds),
+        ]
+        for row in report["results"]
+    ]
+    return [_table(heads, rows), _picture(name, "harvest along the crawl", harvest_curves(report), pictures)]
+
+
+def _path_parts(name: str, report: Report, pictures: dict[str, Picture], seconds: bool) -> list[str]:
+    """Pages until 50 and 90 % of the targets, in each group and summed, and the way there."""
+    groups = list(report["results"][0]["groups"])
+    heads = ["strategy", *(f"{goal} %" for goal in GOALS), *groups, "recall at 10 %", *_cost_heads(seconds)]
+    rows = [
+        [
+            row["strategy"],
+            *(_count_with(row["pages_to"][goal], row["pages_to_ci"][goal]) for goal in GOALS),
+            *(" / ".join(_count(row["groups"][group]["pages_to"][goal]) for goal in GOALS) for group in groups),
+            _share(row["recall_at_10pct"]),
+            *_cost(row, seconds),
+        ]
+        for row in report["results"]
+    ]
+    shown = [
+        _picture(f"{name} {group}", f"recall along the crawl of {group}", recall_curves(report, group), pictures)
+        for group in groups
+    ]
+    said = "Pages fetched until 50 % and 90 % of the targets that can be reached, summed over the groups and in each:"
+    return [said, _table(heads, rows), *_path_differences(report, groups), *shown]
+
+
+def _path_differences(report: Report, groups: Sequence[str]) -> list[str]:
+    """Groups are what is drawn here: a claim is meant for sites that were not tried."""
+    rows = {row["strategy"]: row for row in report["results"]}
+    bases = [base for base in dict.fromkeys(base for base, _ in AGAINST) if base in rows]
+    heads = [f"{goal} %, to {base}" for base in bases for goal in GOALS]
+    lines = [
+        [
+            strategy,
+            *(
+                "–"
+                if strategy == base
+                else _difference([(_to(row, goal, each), _to(rows[base], goal, each)) for each in groups], _pages, -1)
+                for base in bases
+                for goal in GOALS
+            ),
+        ]
+        for strategy, row in rows.items()
+    ]
+    return ["Differences in pages, mean over the groups:", _table(["strategy", *heads], lines)] if bases else []
+
+
+def _to(row: Row, goal: str, group: str) -> Runs:
+    runs: Runs = row["groups"][group]["pages_to_runs"][goal]
+    return runs
+
+
+def _picture(name: str, said: str, picture: Picture, pictures: dict[str, Picture]) -> str:
+    slug = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")
+    file = f"{PICTURES}/{slug}.svg"
+    pictures[file] = picture
+    return f"![{name}: {said}]({file})"
+
+
+def _cost_heads(seconds: bool) -> list[str]:
+    return ["requests a page", *(["s a run"] if seconds else [])]
+
+
+def _cost(row: Row, seconds: bool) -> list[str]:
+    return [f"{row['requests_per_page']:.2f}", *([f"{row['seconds']:.1f}"] if seconds else [])]
+
+
+# ---- looking up -----------------------------------------------------------------------------------------------------
+
+
+def _web(name: str) -> str:
+    return name.partition(" · ")[0]
+
+
+def _topic(name: str) -> str:
+    return name.partition(" · ")[2]
+
+
+def _path(report: Report) -> bool:
+    return any("groups" in row for row in report["results"])
+
+
+def _bound(strategy: str) -> bool:
+    return strategy.partition(":")[0] in LAB_STRATEGIES
+
+
+def _strategies(reports: Reports) -> list[str]:
+    """All that were tried, in order."""
+    return list(dict.fromkeys(row["strategy"] for report in reports.values() for row in report["results"]))
+
+
+def _has(strategy: str, reports: Reports) -> bool:
+    return strategy in _strategies(reports)
+
+
+def _row(report: Report, strategy: str) -> Row | None:
+    return next((row for row in report["results"] if row["strategy"] == strategy), None)
+
+
+def _harvest(report: Report, strategy: str) -> Figure:
+    row = _row(report, strategy)
+    return None if row is None else row["harvest"][PLACE]
+
+
+def _runs(report: Report, strategy: str, place: str) -> Runs:
+    row = _row(report, strategy)
+    return () if row is None else row["harvest_runs"][place]
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rule = ["---", *("---:" for _ in heads[1:])]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows))
+
+
+def _bold(text: str, wanted: bool) -> str:
+    return f"**{text}**" if wanted else text
+
+
+def _share(value: Figure) -> str:
+    """Three digits, without the leading zero."""
+    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 0.9995 else f"{value:.2f}"
+
+
+def _signed(value: float) -> str:
+    return ("+" if value >= 0 else "") + _share(value)
+
+
+def _with(value: Figure, half_width: Figure) -> str:
+    return _share(value) if value is None or half_width is None else f"{_share(value)} ± {_share(half_width)}"
+
+
+def _count(value: Figure) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def _count_with(value: Figure, half_width: Figure) -> str:
+    return _count(value) if value is None or not half_width else f"{_count(value)} ± {_count(half_width)}"
+
+
+def _pages(value: float) -> str:
+    return f"{value:+,.0f}"

@@ -1,0 +1,249 @@
+"""What can be told of a link before it is followed: the paper's figures 6 to 9, and the features of its section 3.8.
+
+Accuracy. The learner is the apprentice's own naive Bayes over two buckets. An instance is positive if the raw relevance
+of its target is above the split that the learner chose from those it learnt from, and is taken for positive if
+Pr(high) > 1/2. Learnt from is half of the targets, tested on the instances of the others.
+
+Information gain of a feature f = <t,d>, in bits, with H the entropy and C the bucket (low or high) of an instance:
+
+    gain(f) = H(C) - Pr(f) H(C | f) - Pr(not f) H(C | not f)
+
+f being the event that word t stands at offset d of the link, once or more. For an offset there is the mean over the
+features that occur in at least 5 instances, and their sum. Links to the same target are alike, so some gain is there by
+chance: the same figures with the buckets dealt out anew among the targets tell how much.
+
+Mass of an offset: its share of all words within d_max, sum over t of n(t,d) / n. Tags: what element the leaf at an
+offset is or sits in; whether it has a word.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forager.learn.buckets import Buckets, split_of
+from forager.strategies.apprentice.around import Around, Kind, Window
+from forager.types import Floats, Ids, Mask, Ragged
+from studies.apprentice.instances import Instances, split_by_target
+
+D_MAX = 8  # the widest window looked at
+MOST = 100  # words on either side of an anchor, as the apprentice has it
+SIZE = 1 << 22  # of the learner's tables: features hardly ever fall together
+DEALS = 5  # of the buckets among the targets, to see what chance does
+FEWEST = 5  # instances a feature must occur in, for its gain to count
+KINDS: tuple[Kind, ...] = ("offset", "words", "distance", "path")
+OFFSETS = tuple(range(-D_MAX, D_MAX + 1))
+USUAL = 5  # d_max of the apprentice
+NAMED = 8  # tags that are told by name
+
+Reals: TypeAlias = NDArray[np.float64]
+Figures: TypeAlias = dict[str, Any]  # plain values only
+
+
+def offline(instances: Instances, classes: Sequence[str], *, most: int, seeds: int, seed: int) -> Figures:
+    """All of it, for the instances of one crawl: figures 6 to 9 on a sample of them, then the other features."""
+    sample = instances.sample(most, seed)
+    words = Words.of(sample)
+    high = sample.relevance > split_of(sample.relevance)
+    return {
+        "instances": len(instances),
+        "sample": len(sample),
+        "targets": len(np.unique(sample.targets)),
+        "positive": float(high.mean()),
+        "accuracy": {
+            kind: [plain(mean_accuracy(words.within(kind, d), sample, seeds)) for d in range(D_MAX + 1)]
+            for kind in KINDS
+        },
+        "gain": gains(words, high),
+        "chance": chance_gains(words, high, sample.targets, seed),
+        **leaves_around(sample),
+        "features": other_features(instances, classes, most=most, seeds=seeds, seed=seed),
+    }
+
+
+# ---- accuracy -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Shares of the tested instances that were told right."""
+
+    negative: float
+    positive: float
+    all: float
+
+
+def accuracy(clues: Ragged, relevance: Floats, learnt: Mask) -> Accuracy | None:
+    """Learn from some instances and test on the others; None where one side lacks one of the two kinds."""
+    learner = Buckets(SIZE)
+    learner.learn(clues.take(np.flatnonzero(learnt)), relevance[learnt])
+    model = learner.linear()
+    if model is None or learner.split is None:
+        return None
+    told = model(clues.take(np.flatnonzero(~learnt))) > 0
+    high = relevance[~learnt] > learner.split
+    if high.all() or not high.any():
+        return None
+    right = told == high
+    return Accuracy(float(right[~high].mean()), float(right[high].mean()), float(right.mean()))
+
+
+def mean_accuracy(clues: Ragged, instances: Instances, seeds: int) -> Accuracy | None:
+    """Over so many splits of the targets."""
+    relevance = instances.relevance
+    found = [accuracy(clues, relevance, split_by_target(instances, seed)) for seed in range(seeds)]
+    known = [(each.negative, each.positive, each.all) for each in found if each is not None]
+    return Accuracy(*np.mean(known, axis=0).tolist()) if known else None
+
+
+def plain(found: Accuracy | None) -> list[float] | None:
+    return [found.negative, found.positive, found.all] if found else None
+
+
+def other_features(
+    instances: Instances, classes: Sequence[str], *, most: int, seeds: int, seed: int
+) -> dict[str, list[float] | None]:
+    """Accuracy with the source's best class and with judged neighbours. Only links found before their target was
+    fetched: of the others the target itself may be among the neighbours."""
+    sample = instances.take(instances.targets > instances.sources).sample(most, seed)
+    return {
+        name: plain(mean_accuracy(features(sample, around), sample, seeds))
+        for name, around in {
+            "words": Around("offset", USUAL, MOST),
+            "topics": Around("offset", USUAL, MOST, tuple(classes), topics=1),
+            "cocitation": Around("offset", USUAL, MOST, cocitation=True),
+        }.items()
+    }
+
+
+# ---- features -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """The features of each instance in the widest window, by kind, with their offsets: narrower windows are parts."""
+
+    offsets: Ids  # (e,)
+    kinds: Mapping[Kind, Ragged]
+
+    @classmethod
+    def of(cls, instances: Instances) -> Words:
+        windows = [
+            Window.of(visit.page.terms, visit.links.take(links.tolist()), D_MAX, MOST).offsets
+            for visit, links in instances.by_source()
+        ]
+        kinds = {kind: features(instances, Around(kind, D_MAX, MOST)) for kind in KINDS}
+        return cls(np.concatenate([np.empty(0, np.int32), *windows]), kinds)
+
+    def within(self, kind: Kind, d_max: int) -> Ragged:
+        return kept(self.kinds[kind], np.abs(self.offsets) <= d_max)
+
+
+def features(instances: Instances, around: Around) -> Ragged:
+    """A row for each instance."""
+    return Ragged.concat([around(visit).take(links) for visit, links in instances.by_source()])
+
+
+def kept(rows: Ragged, where: Mask) -> Ragged:
+    """The rows without the values that are not wanted."""
+    before = np.concatenate(([0], np.cumsum(where)))
+    return Ragged(rows.values[where], before[rows.offsets])
+
+
+# ---- information gain -----------------------------------------------------------------------------------------------
+
+
+def information_gain(with_high: Reals, with_low: Reals, high: int, low: int) -> Reals:
+    """In bits, of features that occur in so many of the high and of the low instances."""
+    count, present = high + low, with_high + with_low
+    absent = count - present
+    whole = float(entropy(np.array([high / count]))[0])
+    given = entropy(with_high / np.maximum(present, 1)) * present / count
+    without = entropy((high - with_high) / np.maximum(absent, 1)) * absent / count
+    return whole - given - without
+
+
+def entropy(share: Reals) -> Reals:
+    """Of two events, in bits."""
+    inside = np.clip(share, 1e-15, 1 - 1e-15)
+    return -(inside * np.log2(inside) + (1 - inside) * np.log2(1 - inside))
+
+
+def gains(words: Words, high: Mask) -> dict[str, list[float]]:
+    """For each offset the mean, the sum and the number of the features that count."""
+    plain_words = words.kinds["words"]
+    rows = np.repeat(np.arange(len(plain_words), dtype=np.uint64), plain_words.lengths)
+    found = [_gains(plain_words.values[at], rows[at], high) for at in (words.offsets == d for d in OFFSETS)]
+    return {
+        "mean": [float(each.mean()) if len(each) else 0.0 for each in found],
+        "sum": [float(each.sum()) for each in found],
+        "features": [float(len(each)) for each in found],
+    }
+
+
+def _gains(terms: NDArray[np.uint32], rows: NDArray[np.uint64], high: Mask) -> Reals:
+    once = np.unique(terms.astype(np.uint64) << np.uint64(32) | rows)  # a word counts once an instance
+    _, at = np.unique(once >> np.uint64(32), return_inverse=True)
+    in_high = high[(once & np.uint64(0xFFFFFFFF)).astype(np.intp)]
+    present = np.bincount(at).astype(np.float64)
+    with_high = np.bincount(at, in_high).astype(np.float64)
+    enough = present >= FEWEST
+    counts = int(high.sum()), int((~high).sum())
+    return information_gain(with_high[enough], (present - with_high)[enough], *counts)
+
+
+def chance_gains(words: Words, high: Mask, targets: NDArray[np.int64], seed: int) -> dict[str, list[float]]:
+    """What remains if the buckets are dealt out anew: the median of several deals, for a single one may give the bucket
+    to a target that every page links to."""
+    deals = [gains(words, dealt_anew(high, targets, seed + deal)) for deal in range(DEALS)]
+    return {name: np.median([deal[name] for deal in deals], axis=0).tolist() for name in deals[0]}
+
+
+def dealt_anew(high: Mask, targets: NDArray[np.int64], seed: int) -> Mask:
+    """The buckets of the targets in another order: what a word says of them is chance."""
+    _, first, at = np.unique(targets, return_index=True, return_inverse=True)
+    anew: Mask = np.random.default_rng([seed, len(first)]).permutation(high[first])[at]
+    return anew
+
+
+# ---- leaves ---------------------------------------------------------------------------------------------------------
+
+
+def leaves_around(instances: Instances) -> Figures:
+    """For each offset: its mass; how often the leaf there is or sits in which element; how often it has no word."""
+    mass, wordless, leaves = np.zeros(len(OFFSETS)), np.zeros(len(OFFSETS)), np.zeros(len(OFFSETS))
+    tags: list[Counter[str]] = [Counter() for _ in OFFSETS]
+    for visit, links in instances.by_source():
+        bounds, names = visit.page.terms.offsets, np.array(visit.page.tags)
+        lengths = np.diff(bounds)
+        first, last = visit.links.first_leaf[links], visit.links.last_leaf[links]
+        for at, offset in enumerate(OFFSETS):
+            if offset == 0:
+                mass[at] += (bounds[last + 1] - bounds[first]).sum()
+                continue
+            there = (first if offset < 0 else last) + offset
+            there = there[(there >= 0) & (there < len(lengths))]
+            mass[at] += lengths[there].sum()
+            wordless[at] += (lengths[there] == 0).sum()
+            leaves[at] += len(there)
+            tags[at].update(names[there].tolist())
+    return {
+        "mass": (mass / max(1.0, mass.sum())).tolist(),
+        "wordless": (wordless / np.maximum(leaves, 1)).tolist(),
+        "tags": _shares(tags, leaves),
+    }
+
+
+def _shares(tags: Sequence[Counter[str]], leaves: Reals) -> dict[str, list[float]]:
+    """Of the most frequent elements the share of the leaves at each offset; `a`, which would cover them, included."""
+    together: Counter[str] = sum(tags, Counter())
+    ranked = sorted(together, key=lambda name: (-together[name], name))[:NAMED]
+    return {
+        name: [count[name] / max(1.0, number) for count, number in zip(tags, leaves.tolist(), strict=True)]
+        for name in ranked
+    }

@@ -1,0 +1,274 @@
+"""The page on the lexical method, section by section: what was crawled. The others are in `lexical_told` and
+`lexical_options`.
+
+Words in the code say what is shown, how it is defined and what the thesis reported; what the figures mean is written by
+hand, in the file of readings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from forager_lab.metrics import Figure, mean
+from studies.layout import Section, share, table
+from studies.lexical.counts import (
+    GOAL,
+    Score,
+    average,
+    by_topic,
+    by_variant,
+    counts,
+    ends,
+    lines,
+    number,
+    short_name,
+)
+from studies.lexical.study import (
+    BREADTH,
+    CONTEXTS,
+    CRAWLERS,
+    FEATURES,
+    RARITY,
+    SHIPPED,
+    THESIS,
+    WEIGHTED,
+    LexicalStudy,
+    Variant,
+    forms,
+)
+from studies.panels import Line
+
+POINTS = 40  # of a curve
+BEST = "thesis, best of its settings"
+
+
+# ---- crawlers -------------------------------------------------------------------------------------------------------
+
+
+def crawlers(study: LexicalStudy) -> Section:
+    named = {each.name: each for each in CRAWLERS}
+    topics, whole = study.scheme.topics, study.scheme.pages
+    base = counts(study, BREADTH, topics, whole)
+    scores = {name: Score.of(counts(study, each, topics, whole), base) for name, each in named.items()}
+    shown = {name: number(_shown(study, each)) for name, each in named.items()}
+    scores[BEST], shown[BEST] = Score.of(_best(study, whole), base), ""
+    head = ["against breadth-first", "better / equal / worse", f"{GOAL} times and more", "shown before"]
+    rows = [
+        [name, str(score), str(score.double), shown[name]] for name, score in scores.items() if name != BREADTH.name
+    ]
+    parts = [
+        *(by_topic(study, named, pages) for pages in ends(study)),
+        table(head, rows),
+        _against_thesis(study, named),
+        _each_crawl(study, named),
+        _by_its_own_word(study),
+    ]
+    paper = (
+        "25 of 30 crawls of 400 pages better than breadth-first, some with two to six times as many pages, the other "
+        "five as good; each with the context and the features that had been best from its start page. There a page "
+        "counted that the method itself put at level 1."
+    )
+    picture = lines(_curves(study), "pages fetched", "relevant pages found", own_axes=True, ylim=(0, None))
+    text = _crawlers_text(study, scores)
+    return Section("crawlers", "Relevant pages found", text, paper, {"crawlers": picture}, "\n\n".join(parts))
+
+
+def _crawlers_text(study: LexicalStudy, scores: Mapping[str, Score]) -> str:
+    scheme = study.scheme
+    told = " ".join(
+        f"{said} finds at least {GOAL} times as much as breadth-first in {score.double} of {score.crawls} crawls of "
+        f"{scheme.pages} pages; it finds more in {score.better}, as much in {score.equal}, less in {score.worse}."
+        for said, score in (
+            ("The method of the thesis", scores[THESIS.name]),
+            ("`lexical` as it comes", scores[SHIPPED.name]),
+        )
+    )
+    return (
+        f"Relevant pages found, by label, examples not counted; mean over {scheme.runs} crawls a topic, each from a "
+        "page of the level above. *thesis* is its method, spelt out; *lexical* the strategy and critic as they come, "
+        "with the options that help (below). *best-first, levels* goes by the level of the page alone, as the lexical "
+        "critic tells it; *finer*: pages of one level differ by their score at level 1. The other *best-first* and "
+        f"*apprentice* have a naive Bayes critic, taught with the same {scheme.examples} examples a level. Those "
+        "marked * have one taught with the laboratory's usual sample, 40 pages of the topic or a third of it, and 600 "
+        "others; how many of the pages that it counts as found had been shown to it stands in the last column. The "
+        "oracle knows the label of each link's target. *Best of its settings*: for each crawl the context length or "
+        "the set of features that did best in it, as in the thesis, "
+        f"which is to choose by the result. {told}"
+    )
+
+
+def _best(study: LexicalStudy, pages: int) -> list[list[int]]:
+    """Of each crawl the most that any context length or set of features found."""
+    tried = [counts(study, each, study.scheme.topics, pages) for each in (*CONTEXTS.values(), *FEATURES)]
+    most: list[list[int]] = np.max(tried, axis=0).tolist()
+    return most
+
+
+def _shown(study: LexicalStudy, variant: Variant) -> Figure:
+    """Of the relevant pages that count how many the critic had been shown, mean over the crawls."""
+    found = []
+    for topic, run in study.crawls:
+        record, shown = study.record(variant, topic, run), study.shown[topic, run]
+        before = zip(record.order, (record.relevant & record.trained).tolist(), strict=True)
+        found.append(sum(1 for url, hit in before if hit and url not in shown))
+    return mean(found)
+
+
+def _curves(study: LexicalStudy) -> dict[str, list[Line]]:
+    at = np.unique(np.linspace(1, study.scheme.pages, POINTS).astype(int)).tolist()
+    return {
+        short_name(topic): [
+            Line(each.name, at, [average(counts(study, each, [topic], pages)) or 0.0 for pages in at])
+            for each in CRAWLERS
+        ]
+        for topic in study.scheme.topics
+    }
+
+
+def _against_thesis(study: LexicalStudy, named: Mapping[str, Variant]) -> str:
+    topics, rows = study.scheme.topics, []
+    for name, each in named.items():
+        if each != THESIS:
+            scores = [
+                Score.of(counts(study, each, topics, pages), counts(study, THESIS, topics, pages))
+                for pages in ends(study)
+            ]
+            rows.append([name, *map(str, scores)])
+    return table(["against thesis, better / equal / worse", *(f"{pages} pages" for pages in ends(study))], rows)
+
+
+def _each_crawl(study: LexicalStudy, named: Mapping[str, Variant]) -> str:
+    rows = []
+    for topic, run in study.crawls:
+        start = study.record(THESIS, topic, run).order[0].rpartition("/")[2]
+        found = [str(study.found(each, topic, run, study.scheme.pages)) for each in named.values()]
+        rows.append([short_name(topic), f"`{start}`", *found])
+    return table([f"each crawl, {study.scheme.pages} pages", "starts from", *named], rows)
+
+
+def _by_its_own_word(study: LexicalStudy) -> str:
+    """Pages that the lexical critic puts at level 1, as the thesis counted, and how many of them are."""
+    rows = []
+    for topic in study.scheme.topics:
+        cells = []
+        for variant in (BREADTH, THESIS):
+            records = [study.record(variant, topic, run) for run in range(study.scheme.runs)]
+            told = [record.expected >= 1 for record in records]
+            right = [told & record.relevant for told, record in zip(told, records, strict=True)]
+            cells += [mean([int(each.sum()) for each in told]), mean([int(each.sum()) for each in right])]
+        rows.append([short_name(topic), *map(number, cells)])
+    head = ["by the critic's own word", "breadth-first", "of them by label", "thesis", "of them by label"]
+    return table(head, rows)
+
+
+# ---- what its settings do -------------------------------------------------------------------------------------------
+
+
+def contexts(study: LexicalStudy) -> Section:
+    named = {str(words): variant for words, variant in CONTEXTS.items()}
+    panels = {
+        short_name(topic): [
+            Line(f"{pages} pages", list(CONTEXTS), [_found(study, each, topic, pages) for each in CONTEXTS.values()])
+            for pages in ends(study)
+        ]
+        for topic in study.scheme.topics
+    }
+    lengths = {pages: mean([_best_length(study, crawl, pages) for crawl in study.crawls]) for pages in ends(study)}
+    told = " and ".join(f"{number(length)} in {pages} pages" for pages, length in lengths.items())
+    text = (
+        f"So many words either side of a link are its context, {_usual_context()} elsewhere on this page. Mean over "
+        "the crawls of a topic. The length that is best for a crawl, the mean of those that tie, is on average "
+        f"{told}; drawn by chance it would be 7."
+    )
+    paper = (
+        "in crawls of 100 pages the best length was anything from 4 to 9 words, on average 6 to 7 without C-values and "
+        "7 to 8 with them; neighbouring lengths could be far apart."
+    )
+    picture = lines(panels, "words either side", "relevant pages found", own_axes=True, ylim=(0, None))
+    tables = [by_topic(study, named, pages, ", by words of context") for pages in ends(study)]
+    return Section("contexts", "Context lengths", text, paper, {"contexts": picture}, "\n\n".join(tables))
+
+
+def _found(study: LexicalStudy, variant: Variant, topic: str, pages: int) -> float:
+    return average(counts(study, variant, [topic], pages)) or 0.0
+
+
+def _usual_context() -> int:
+    return next(words for words, variant in CONTEXTS.items() if variant == THESIS)
+
+
+def _best_length(study: LexicalStudy, crawl: tuple[str, int], pages: int) -> float:
+    found = {words: study.found(variant, *crawl, pages) for words, variant in CONTEXTS.items()}
+    return float(np.mean([words for words, count in found.items() if count == max(found.values())]))
+
+
+def features(study: LexicalStudy) -> Section:
+    named = {"all three" if each == THESIS else each.name: each for each in FEATURES}
+    best = {pages: _winners(study, named, pages) for pages in ends(study)}
+    head = ["best in so many crawls, ties shared", *(f"{pages} pages" for pages in best)]
+    rows = [[name, *(f"{best[pages][name]:.1f}" for pages in best)] for name in named]
+    text = (
+        f"The product of the levels of some features only. Mean relevant pages of each topic in {study.scheme.pages} "
+        "pages; the last column counts crawls with more / as many / fewer than with all three. Where several are best "
+        "in a crawl each has its part of it."
+    )
+    paper = (
+        "all three together best from about 60 % of the start pages, a single feature from 13 %; the page is in nearly "
+        "all of the best sets."
+    )
+    both = f"{by_variant(study, named, THESIS)}\n\n{table(head, rows)}"
+    return Section("features", "Features alone and together", text, paper, table=both)
+
+
+def _winners(study: LexicalStudy, named: Mapping[str, Variant], pages: int) -> dict[str, float]:
+    wins = dict.fromkeys(named, 0.0)
+    for crawl in study.crawls:
+        found = {name: study.found(variant, *crawl, pages) for name, variant in named.items()}
+        best = [name for name, count in found.items() if count == max(found.values())]
+        for name in best:
+            wins[name] += 1 / len(best)
+    return wins
+
+
+def combinations(study: LexicalStudy) -> Section:
+    searched, scheme = study.searched, study.scheme
+    rows = [
+        [name, *map(share, found.weights or ()), *([] if found.weights else [""] * 3), share(found.fitness)]
+        for name, found in searched.forms.items()
+    ]
+    weights = table(["", "context", "content", "page", "fitness in the search"], rows)
+    history = ", ".join(share(value) for value in searched.history)
+    text = (
+        f"The product of the three levels, or a sum with weights. Weights were searched on {len(scheme.others)} other "
+        f"topics ({', '.join(map(short_name, scheme.others))}), {scheme.replays} crawls each. *Exhaustive*: all "
+        f"weights in steps of .001 on a static queue of the {searched.links:,} links that the product had followed, as "
+        f"in the thesis. *Genetic*: {scheme.breeding.generations} generations of {scheme.breeding.size}, "
+        f"{searched.tried} different weights, each crawling recorded pages anew. Fitness is the share of the pages to "
+        f"find, early ones counting more, mean over these crawls; the best of each generation: {history}. Then "
+        f"relevant pages found on the tested topics in {scheme.pages} pages; the last column counts crawls against the "
+        "product."
+    )
+    paper = (
+        "the product is better than the sum nearly always. Weights by exhaustive search over 1,200 links: context "
+        ".627, content .062, page .311. That they were found on a static queue was thought to be the fault, and a "
+        "genetic search over crawls was proposed."
+    )
+    tried = forms(searched)
+    both = f"{weights}\n\n{by_variant(study, tried, THESIS)}"
+    return Section("combinations", "Product, sum, and weights", text, paper, table=both)
+
+
+def c_values(study: LexicalStudy) -> Section:
+    named = {"unweighted": THESIS, WEIGHTED.name: WEIGHTED, RARITY.name: RARITY}
+    text = (
+        "Similarities weighed by the C-values of terms, in pages, anchors and contexts, or not; *by rarity*: C-values "
+        "multiplied by how rare a term is in the examples and 100 pages of other topics. The last column counts crawls "
+        "with more / as many / fewer relevant pages than unweighted."
+    )
+    paper = (
+        "mixed: better than unweighted in 53 % of the crawls of 400 pages, worse in most of 100; an IDF-like "
+        "normalisation was proposed."
+    )
+    return Section("c-values", "Terms weighed by C-value", text, paper, table=by_variant(study, named, THESIS))

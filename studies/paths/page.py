@@ -1,0 +1,193 @@
+"""The study of the path models as a page of docs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from forager_lab.metrics import Figure, mean
+from forager_lab.plots import recall_curves
+from forager_lab.results import GOALS, THRESHOLDS
+from studies.apprentice.study import STEERED_BY
+from studies.layout import Section, runs, share, table
+from studies.page import write_study
+from studies.paths.course_typing import typing_section
+from studies.paths.labelling import labelling_section
+from studies.paths.study import (
+    COURSES,
+    COURSES_AGAIN,
+    OURS,
+    PAPER,
+    TEXT,
+    TOPIC,
+    VITERBI,
+    WORDS,
+    PathStudy,
+)
+
+INTRODUCTION = """\
+Methods that know how a target is reached, taught before the crawl and then let alone: the context graph (Diligenti et
+al. 2000), the reinforcement spider (Rennie & McCallum 1999), the HMM (Liu, Janssen & Milios 2006), the MEMM (Liu,
+Milios & Korba 2008) and the CRF path forager, beside what does not know the way: breadth-first, best-first, the
+apprentice; and beside the two that know the truth, `oracle` (of each link's target) and `lookahead` (of the whole web).
+How it is measured: [the laboratory](README.md); what each one computes: [strategies](../strategies/README.md)."""
+PICTURED = ("breadth-first", "best-first", "q-value", "memm", "crf", "oracle", "lookahead")
+COMPARED = ((PAPER, "best-first"), (PAPER, VITERBI), (OURS[0], "best-first"), (OURS[1], OURS[2]))
+SETS = (PAPER, WORDS, TEXT)
+NAMES = {
+    PAPER: "MEMM as published",
+    VITERBI: "the same, Viterbi",
+    WORDS: "the same, words",
+    TEXT: "the same, text",
+    STEERED_BY: "apprentice",
+}
+
+Topics: TypeAlias = Mapping[str, Mapping[str, Any]]  # figures of each
+
+
+def write_page(study: PathStudy, folder: Path) -> Path:
+    """Write the pictures into the folder, and the page beside it; returns the page."""
+    topics = {name.removeprefix(TOPIC): report for name, report in study.reports.items() if name.startswith(TOPIC)}
+    sections = [
+        courses(study.reports[COURSES]),
+        again(study.reports[COURSES_AGAIN]),
+        labelling_section(study.labelled, study.groups, study.scheme.draws),
+        harvests(topics, study.scheme.runs),
+        similarities(topics, study.scheme.runs),
+        typing_section(study.typed),
+    ]
+    return write_study(folder, "The path models: a study", INTRODUCTION, sections, _made(study))
+
+
+def courses(report: Mapping[str, Any]) -> Section:
+    """Pages until half and most of the courses, university by university."""
+    groups = list(report["results"][0]["groups"])
+    rows = [
+        [
+            _named(row["strategy"]),
+            *(_count(row["pages_to"][goal]) for goal in GOALS),
+            share(row["recall_at_10pct"]),
+            *(_both(row["groups"][group]["pages_to"]) for group in groups),
+        ]
+        for row in report["results"]
+    ]
+    chosen = {**report, "results": [row for row in report["results"] if row["strategy"] in PICTURED]}
+    text = (
+        "Four universities, each crawled from the home page of its department to the end, by what was learnt on the "
+        "other three and on pages of many more. Pages fetched until 50 % and 90 % of the course pages that can be "
+        "reached, summed over the four; the share found after a tenth of the site, mean of the four; then for each."
+    )
+    heads = ["strategy", *(f"to {goal} %" for goal in GOALS), "after 10 %", *groups]
+    pictures = {f"recall-{group}": recall_curves(chosen, group).svg for group in groups}
+    return Section("courses", "Course pages of a university that was not seen", text, "", pictures, table(heads, rows))
+
+
+def again(report: Mapping[str, Any]) -> Section:
+    """What depends on chance, taught several times."""
+    rows = []
+    for row in report["results"]:
+        found = [group["pages_to_runs"] for group in row["groups"].values()]
+        sums = [{goal: _sum(each[goal][run] for each in found) for goal in GOALS} for run in range(report["runs"])]
+        rows.append([_named(row["strategy"]), *map(_both, [*sums, row["pages_to"]])])
+    text = (
+        "Links and paths that teach are drawn by chance. Drawn anew, pages to 50 % / 90 % summed over the four, and "
+        "the mean."
+    )
+    heads = ["strategy", *(f"draw {run + 1}" for run in range(report["runs"])), "mean"]
+    return Section("again", "Taught again", text, table=table(heads, rows))
+
+
+def harvests(topics: Topics, count: int) -> Section:
+    names = [row["strategy"] for row in next(iter(topics.values()))["results"]]
+    rows = [
+        [
+            _named(name),
+            *(share(_of(report, name)["harvest_new"]["R"]) for report in topics.values()),
+            share(mean([_of(report, name)["harvest_new"]["R"] for report in topics.values()])),
+        ]
+        for name in names
+    ]
+    text = (
+        "Taught with half of the pages of a topic, started from three pages of the outermost layer around that half. "
+        "Share of relevant pages, by truth, among the first R pages, those of the half that taught left out of the "
+        f"count; mean of {runs(count)}."
+    )
+    return Section("topics", "Topics of one web, halved", text, table=table(["strategy", *topics, "mean"], rows))
+
+
+def similarities(topics: Topics, count: int) -> Section:
+    """The MEMM paper's own measures."""
+    names = [row["strategy"] for row in next(iter(topics.values()))["results"]]
+    names = [name for name in names if name in ("breadth-first", "best-first", "oracle") or name.startswith("memm")]
+    heads = ["topic", "strategy", *(f"at {least}" for least in THRESHOLDS), "sigma"]
+    rows = [
+        [topic, _named(name), *(share(row["precision_new"][str(least)]) for least in THRESHOLDS), share(row["sigma"])]
+        for topic, report in topics.items()
+        for name, row in ((name, _of(report, name)) for name in names)
+    ]
+    text = (
+        "The measures of the MEMM's paper: the share of the pages crawled, those that taught left out, that are at "
+        "least so similar to one of the examples (TF-IDF cosine), and sigma, the largest mean similarity of all pages "
+        f"to one example; 2R pages, mean of {runs(count)}. "
+        + " ".join([*_wins(topics, names), *_best_set(topics, names)])
+    )
+    paper = (
+        "better than best-first on 8 of 10 topics, marginal better than Viterbi on 7 of 10, all features best on 8 of "
+        "10, words alone once, text with description, URL and anchor once."
+    )
+    return Section("similarity", "The MEMM by similarity", text, paper, table=table(heads, rows))
+
+
+def _wins(topics: Topics, names: Sequence[str]) -> Iterator[str]:
+    for ours, other in COMPARED:
+        if ours in names and other in names:
+            won = sum(_sigma(report, ours) > _sigma(report, other) for report in topics.values())
+            yield f"By sigma {_named(ours)} is above {_named(other)} on {won} of {len(topics)} topics."
+
+
+def _best_set(topics: Topics, names: Sequence[str]) -> Iterator[str]:
+    if all(name in names for name in SETS):
+        best = [max(SETS, key=lambda name: _sigma(report, name)) for report in topics.values()]
+        told = ", ".join(f"{_named(name)} on {best.count(name)}" for name in SETS)
+        yield f"Of the sets of features the best by sigma is {told}."
+
+
+def _named(strategy: str) -> str:
+    return NAMES.get(strategy, f"`{strategy}`")
+
+
+def _sum(values: Iterable[Figure]) -> Figure:
+    known = list(values)
+    return None if None in known else sum(value for value in known if value is not None)
+
+
+def _of(report: Mapping[str, Any], strategy: str) -> Mapping[str, Any]:
+    row: Mapping[str, Any] = next(row for row in report["results"] if row["strategy"] == strategy)
+    return row
+
+
+def _sigma(report: Mapping[str, Any], strategy: str) -> float:
+    return float(_of(report, strategy)["sigma"] or 0.0)
+
+
+def _both(pages_to: Mapping[str, Figure]) -> str:
+    return " / ".join(_count(pages_to[goal]) for goal in GOALS)
+
+
+def _count(value: Figure) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def _made(study: PathStudy) -> str:
+    scheme = study.scheme
+    command = [
+        "forager lab study paths",
+        f"--topics {','.join(scheme.topics)}",
+        f"--runs {scheme.runs} --draws {scheme.draws} --seed {scheme.seed}",
+    ]
+    names = "\n".join(f"- {name}: `{spec}`" for spec, name in NAMES.items())
+    codes = ", ".join(f"{code} ({count})" for code, count in study.codes.items())
+    said = " \\\n  ".join(command)
+    made = f"{sum(study.codes.values())} crawls and other parts; code that made them: {codes}."
+    return "\n\n".join([f"```\n{said}\n```", names, made])

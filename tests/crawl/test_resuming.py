@@ -1,0 +1,186 @@
+"""A crawl that was killed goes on as if it had not been: same order, same facts, same learner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from forager.clock import VirtualClock
+from forager.config import CrawlConfig, FrontierConfig, ScopeConfig
+from forager.crawl import journal
+from forager.crawl.journal import Journal, pack_links, unpack_links
+from forager.crawl.loop import Crawl
+from forager.crawl.step import Taken
+from forager.store import Store
+from forager.types import Failure, Ragged, Reason, Redirect, ScoredLinks, Strategy, Url
+from forager.web.page import parse
+from tests.contracts.test_strategies import MAKERS, many_pages
+from tests.small_web import HOME, SmallWeb, WordCritic, html, url
+
+
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that every life acknowledges something, and loses something."""
+    monkeypatch.setattr("forager.store.commit.GROUP", 2)
+
+
+class Killed(Exception):  # noqa: N818
+    """What happens to a crawl, not what it does wrong."""
+
+
+class Dying(Journal):
+    """Dies before it keeps a certain record, and takes what was not committed with it."""
+
+    def __init__(self, store: Store, clock: VirtualClock, after: int | None) -> None:
+        super().__init__(store, clock)
+        self.after, self.dead = after, False
+
+    def keep(self, taken: Taken) -> None:
+        if self.after == 0:
+            self.dead = True
+            raise Killed
+        super().keep(taken)
+        if self.after is not None:
+            self.after -= 1
+
+    def commit(self) -> None:
+        if not self.dead:
+            super().commit()
+
+
+def web() -> SmallWeb:
+    """Redirects on the host and off it, and dead links, besides the pages."""
+    pages: dict[Url, str | Redirect | Failure] = dict(many_pages())
+    pages[url("/bird-6")] = Redirect(url("/bird-6"), url("/bird-12"))
+    pages[url("/stone-7")] = Redirect(url("/stone-7"), url("b.test/far"))
+    pages[url("b.test/far")] = html("bird far away", "http://a.test/bird-15", "http://b.test/near")
+    pages[url("b.test/near")] = html("bird near by")
+    return SmallWeb(pages)
+
+
+def crawl(
+    folder: Path, make: Callable[[], Strategy], kill_after: int | None, asked: SmallWeb | None = None, **more: object
+) -> tuple[Crawl, SmallWeb]:
+    """One life of the crawl, to its end or to its death."""
+    clock, asked = VirtualClock(), asked or web()
+    store = Store(folder, clock=clock)
+    keeper = Dying(store, clock, kill_after)
+    settings: dict[str, object] = {"seeds": (url("/bird-0"), url("/stone-1")), "frontier": FrontierConfig(delay=0)}
+    made = Crawl(
+        CrawlConfig(**settings | more),  # type: ignore[arg-type]
+        critic=WordCritic(),
+        strategy=keeper.learner(make()),
+        fetcher=asked,
+        clock=clock,
+        keeper=keeper,
+    )
+    keeper.restore(made, parse)
+    try:
+        made.run()
+    except Killed:
+        store._let_go()  # what a kill does: nothing is committed, the files are closed
+    else:
+        store.close()
+    return made, asked
+
+
+def order(folder: Path) -> list[tuple[str, str]]:
+    with Store(folder, clock=VirtualClock()) as store:
+        urls = [text for chunk in store.urls() for text in chunk.texts]
+        return [(urls[record.asked], record.outcome) for record in store.records()]
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+def test_killed_again_and_again_it_fetches_the_same_pages_in_the_same_order(
+    tmp_path: Path, make: Callable[[], Strategy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "CHECKPOINT", 11)
+    whole, _ = crawl(tmp_path / "whole", make, None)
+    for life in range(40):
+        made, _ = crawl(tmp_path / "killed", make, kill_after=3 + life % 9)
+        if made.tally.stopped:
+            break
+    assert life > 3
+    assert made.tally.stopped == whole.tally.stopped
+    assert order(tmp_path / "killed") == order(tmp_path / "whole")
+    assert made.tally.misses == whole.tally.misses
+    assert (made.tally.pages, made.tally.relevance) == (whole.tally.pages, whole.tally.relevance)
+
+
+def test_attempts_are_counted_over_lives(tmp_path: Path) -> None:
+    busy = url("/stone-10")
+    asked = SmallWeb({**web().pages, busy: Failure(busy, Reason.BUSY, "later", retry_after=5.0)})
+    for life in range(40):
+        made, _ = crawl(tmp_path, MAKERS["breadth-first"], 2 + life % 3, asked)
+        if made.tally.stopped:
+            break
+    assert made.tally.misses[Reason.BUSY] == 1
+    assert order(tmp_path).count((busy, "retry")) == 2
+    assert order(tmp_path).count((busy, "miss")) == 1
+
+
+def test_budgets_of_hosts_and_sites_hold_over_lives(tmp_path: Path) -> None:
+    limits = FrontierConfig(delay=0, pages_per_host=20)
+    for life in range(40):
+        made, _ = crawl(tmp_path, MAKERS["breadth-first"], 4 + life % 3, frontier=limits)
+        if made.tally.stopped:
+            break
+    assert life > 3
+    pages = [where for where, outcome in order(tmp_path) if outcome == "page"]
+    assert sum(where.startswith(HOME) for where in pages) == 20
+
+
+def test_a_finished_crawl_asks_for_nothing_more(tmp_path: Path) -> None:
+    crawl(tmp_path, MAKERS["breadth-first"], None)
+    again, asked = crawl(tmp_path, MAKERS["breadth-first"], None)
+    assert asked.asked == []
+    assert again.tally.stopped == "nothing is left to fetch"
+
+
+def test_seeds_may_be_added_and_a_narrower_scope_applies_to_what_waits(tmp_path: Path) -> None:
+    crawl(tmp_path, MAKERS["breadth-first"], kill_after=8)
+    new = url("b.test/near")
+    made, asked = crawl(
+        tmp_path,
+        MAKERS["breadth-first"],
+        None,
+        seeds=(url("/bird-0"), new),
+        scope=ScopeConfig(include=("bird", "near")),
+    )
+    assert asked.asked[0] == new  # seeds first
+    assert not any("stone" in asked_for for asked_for in asked.asked)
+    assert made.tally.pages > 20
+
+
+@given(
+    st.integers(0, 5).flatmap(
+        lambda n: st.tuples(
+            hnp.arrays(np.int32, n),
+            hnp.arrays(np.float32, n, elements=st.floats(width=32, allow_nan=False)),
+            st.none() | hnp.arrays(np.float32, (n, 2), elements=st.floats(width=32, allow_nan=False)),
+            st.none() | st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=3), min_size=n, max_size=n),
+            st.none() | hnp.arrays(np.uint32, 3),
+            st.none() | st.text(max_size=3),
+        )
+    )
+)
+def test_links_round_trip(given_: tuple[object, ...]) -> None:
+    ids, scores, state, clues, common, label = given_
+    scored = ScoredLinks(scores, state, None if clues is None else Ragged.of(clues), common, None, label)  # type: ignore[arg-type]
+    back, again = unpack_links(pack_links(ids, scored))  # type: ignore[arg-type]
+    assert np.array_equal(back, ids)  # type: ignore[arg-type]
+    assert np.array_equal(again.scores, scored.scores)
+    for one, other in ((again.state, scored.state), (again.common, scored.common)):
+        assert (one is None) == (other is None)
+        assert one is None or other is None or np.array_equal(one, other)
+    if scored.clues is not None:
+        assert again.clues is not None
+        assert np.array_equal(again.clues.values, scored.clues.values)
+        assert np.array_equal(again.clues.offsets, scored.clues.offsets)
+    assert again.label == scored.label

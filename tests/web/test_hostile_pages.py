@@ -1,0 +1,269 @@
+"""Pages made to break a parser: read or refused with a reason, never a crash, and no more work than their size."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forager.types import Failure, Fetch, Page, Reason, Url
+from forager.web.page import LARGEST, bounds, from_bytes, parse, to_bytes
+
+HERE = Url("http://example.org/")
+
+
+def answer_to(body: bytes, content_type: str = "text/html", charset: str = "") -> Page | Failure:
+    answer = parse(Fetch(HERE, body, content_type, charset))
+    if isinstance(answer, Page):
+        check(answer)
+    return answer
+
+
+def page_of(body: bytes, charset: str = "") -> Page:
+    page = answer_to(body, charset=charset)
+    assert isinstance(page, Page), page
+    return page
+
+
+def check(page: Page) -> None:
+    """What holds of every page."""
+    leaves = len(page.leaves)
+    assert leaves == len(page.tags) == len(page.terms) == len(page.regions)
+    links = page.links
+    columns = (links.targets, links.anchors, links.first_leaf, links.last_leaf, links.tag_paths, links.rels)
+    assert {len(column) for column in columns} == {len(links)}
+    assert (links.first_leaf >= 0).all()
+    assert (links.first_leaf <= links.last_leaf).all()
+    assert (links.last_leaf < leaves).all()
+    assert all(0 <= heading.first_leaf <= heading.last_leaf < leaves for heading in page.headings)
+    assert not any(target is None or target == page.url for target in links.targets)
+    from_bytes(to_bytes(page))
+
+
+# ---- nesting --------------------------------------------------------------------------------------------------------
+
+
+def test_3000_nested_tags_keep_their_links_and_short_paths() -> None:
+    page = page_of(b"".join(b"<div class=level><a href=/%d>x</a>" % n for n in range(3000)))
+    assert page.links.targets == tuple(f"http://example.org/{n}" for n in range(3000))
+    assert max(map(len, page.links.tag_paths)) < 1000
+    assert page.links.tag_paths[-1].startswith("html body div.level ")
+    assert page.links.tag_paths[-1].endswith(" div.level a")
+
+
+def test_endless_nesting_is_refused() -> None:
+    for body in (b"<div>" * 200_000, b"<ul><li>" * 100_000, b"<span>" * 100_000 + b"</p>" * 100_000):
+        answer = answer_to(body)
+        assert isinstance(answer, Failure)
+        assert answer.reason == Reason.UNREADABLE
+
+
+def test_nesting_hidden_behind_end_tags_that_close_nothing() -> None:
+    assert bounds.steps("<div><object></div></object>" * 100_000) > bounds.LIMIT
+    assert bounds.steps("<li><section>" * 100_000) > bounds.LIMIT
+    assert bounds.steps("<td><div>" * 100_000) > bounds.LIMIT
+    assert bounds.steps("<a><div>" * 100_000) > bounds.LIMIT
+    assert bounds.steps("<div></x>" * 100_000) > bounds.LIMIT
+
+
+def test_nested_anchors_do_not_multiply_their_text() -> None:
+    page = page_of(b"<a href=/x><object>" * 2000 + b"word " * 10_000)
+    assert len(page.links) == 2000
+    assert max(map(len, page.links.anchors)) <= 1000
+
+
+# ---- tags left open -------------------------------------------------------------------------------------------------
+
+
+def test_no_closing_tags() -> None:
+    page = page_of(b"<table>" + b"<tr><td><p>cell<ul><li><a href=/x>link<dl><dt>t<dd>d</table>" * 500)
+    assert 500 <= len(page.links) < 5000  # a browser, too, opens an anchor again in the blocks that follow
+    assert set(page.links.targets) == {"http://example.org/x"}
+
+
+def test_ordinary_pages_without_closing_tags_are_cheap() -> None:
+    item = "<li><p>text<dt>term<dd>definition<tr><td><a href=x>y<option>o<h2>"
+    assert bounds.steps(f"<table>{item * 2000}") < bounds.LIMIT
+
+
+def test_unclosed_formatting_is_dropped_when_it_would_multiply() -> None:
+    body = b"".join(b"<p><font color=%d>word%d <a href=/%d>x</a>" % (n, n, n) for n in range(5000))
+    page = page_of(body)
+    assert len(page.links) == 5000
+    assert len(page.leaves) < 20_000
+    assert "font" not in page.tags
+
+
+def test_closed_formatting_is_kept() -> None:
+    page = page_of(b"<p><font color=1>word</font> <b>bold</b>" * 3000)
+    assert page.tags.count("font") == 3000
+
+
+def test_formatting_hidden_behind_markers() -> None:
+    body = b"".join(b"<b id=%d><object></b></object>" % n for n in range(2000)) + b"<p>x</p>" * 2000
+    assert len(page_of(body).leaves) < 10_000
+
+
+def test_unclosed_comment_script_and_attribute() -> None:
+    for end in (b"<!-- never", b"<script>never", b"<a href='never", b"<a", b"<![CDATA[", b"<title>never", b"<"):
+        page = page_of(b"<p><a href=/x>link</a>" + end + b" closed" * 1000)
+        assert page.links.targets[:1] == ("http://example.org/x",)
+
+
+# ---- much of something ----------------------------------------------------------------------------------------------
+
+
+def test_10_mb_of_text() -> None:
+    page = page_of(b"hello world " * (LARGEST // 12))
+    assert len(page.terms.values) == 2 * (LARGEST // 12)
+
+
+def test_one_byte_more_is_too_large() -> None:
+    answer = answer_to(b" " * (LARGEST + 1))
+    assert isinstance(answer, Failure)
+    assert answer.reason == Reason.TOO_LARGE
+
+
+def test_a_word_without_end() -> None:
+    assert len(page_of(b"x" * 5_000_000).terms.values) == 1
+
+
+def test_attribute_bombs_are_refused() -> None:
+    many = b" ".join(b"a%d=1" % n for n in range(100_000))
+    quoted = b"".join(b'a%d=">"' % n for n in range(100_000))
+    for attributes in (many, quoted):
+        answer = answer_to(b"<p><a href=/x " + attributes + b">link</a>")
+        assert isinstance(answer, Failure)
+        assert answer.reason == Reason.UNREADABLE
+
+
+def test_long_attributes_are_no_bomb() -> None:
+    value = b"{'a': 1, 'b': [2, 3]} " * 20_000
+    assert len(page_of(b'<div data-state="' + value + b'"><a href=/x>y</a>').links) == 1
+
+
+def test_long_classes_do_not_multiply_in_paths() -> None:
+    page = page_of(b"<body class='" + b"x" * 100_000 + b"'>" + b"<p><a href=/x>y</a>" * 5000)
+    assert max(map(len, page.links.tag_paths)) < 200
+
+
+def test_200_000_links() -> None:
+    assert len(page_of(b"<a href=/x>y</a>" * 200_000).links) == 200_000
+
+
+def test_paths_of_a_page_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forager.web.page.tree._PATH_BUDGET", 200)
+    paths = page_of(b"<div><p><a href=/x id=i>y</a></div>" * 50).links.tag_paths
+    assert (paths[0], paths[-1]) == ("html body div p a#i", "a#i")
+
+
+# ---- bytes ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_few_nul_bytes_are_read_over() -> None:
+    page = page_of(b"<p>\0one <a hr\0ef=/x href=/y>t\0wo</a>\0\0")
+    assert page.links.targets == ("http://example.org/y",)
+
+
+def test_a_hole_in_a_file_is_read_over() -> None:
+    assert len(page_of(b"<p><a href=/x>y</a>" + b"\0" * 20_000).links) == 1
+
+
+def test_nul_bytes_throughout_are_refused() -> None:
+    answer = answer_to(bytes(range(256)) * 2 + b"\0\1" * 5000)
+    assert isinstance(answer, Failure)
+    assert answer.reason == Reason.UNREADABLE
+
+
+def test_three_charsets_in_disagreement() -> None:
+    body = b"<meta charset=shift_jis><p>" + "Grüße".encode("cp1252")
+    assert "Gr" in page_of(body, charset="utf-8").leaves[-1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\xff\xfe<\0p\0>\0\x00\xd8x\0",  # a lone surrogate
+        b"\xfe\xff\0<\0p\0>\xd8\0\xd8\0\0",  # two, and half a character
+        b"\xed\xa0\x80<p>x",  # a surrogate in UTF-8
+        b"\xef\xbb\xbf",
+        b"\xff\xfe",
+        b"&#xd800;&#0;&#x110000;&#99999999999;&notanentity;&amp",
+    ],
+)
+def test_broken_unicode(body: bytes) -> None:
+    page = page_of(body)
+    "".join(page.leaves).encode()  # no surrogate came through
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"\n\n", b"<html>", b"<body></body>", b"<!doctype html>", b"</p>"])
+def test_nothing_in_it(body: bytes) -> None:
+    assert len(page_of(body).links) == 0
+
+
+def test_framesets_within_framesets() -> None:
+    page = page_of(b"<frameset><frame src=/a><frameset><frame src=/b></frameset><frame></frameset>")
+    assert page.links.targets == ("http://example.org/a", "http://example.org/b")
+
+
+# ---- chance ---------------------------------------------------------------------------------------------------------
+
+TAGS = [
+    "a",
+    "b",
+    "p",
+    "div",
+    "td",
+    "tr",
+    "table",
+    "li",
+    "ul",
+    "h1",
+    "font",
+    "object",
+    "script",
+    "style",
+    "title",
+    "nav",
+]
+TAGS += ["select", "option", "svg", "math", "template", "frame", "body", "html", "form", "noscript", "textarea"]
+PIECES = st.one_of(
+    st.sampled_from([f"<{tag}>" for tag in TAGS] + [f"</{tag}>" for tag in TAGS]),
+    st.sampled_from(
+        ["<a href=/x>", "<a href='y z'>", "<base href=/b/>", "<!--", "-->", "<![CDATA[", "<?xml", "<a href"]
+    ),
+    st.sampled_from(
+        ["<img alt=' w '>", "<area href=/m>", "<iframe src=/f>", "<meta charset=koi8-r>", "&nbsp;", "&lt;a"]
+    ),
+    st.sampled_from(
+        ["<div id=menu>", "<p class='main content'>", "<html lang=x>", "<link rel=canonical href=/c>", "\0"]
+    ),
+    st.text(max_size=5),
+)
+
+
+@given(st.lists(PIECES, max_size=60))
+@settings(max_examples=300)
+def test_tag_soup(pieces: list[str]) -> None:
+    answer_to("".join(pieces).encode("utf-8", "surrogatepass"))
+
+
+@given(
+    st.binary(max_size=300), st.sampled_from(["text/html", "", "text/plain"]), st.sampled_from(["", "utf-8", "utf-16"])
+)
+@settings(max_examples=300)
+def test_random_bytes(body: bytes, content_type: str, charset: str) -> None:
+    answer_to(body, content_type, charset)
+
+
+@given(
+    st.text(), st.sampled_from(["utf-8", "utf-16", "cp1252", "shift_jis", "iso-2022-jp", "gb18030", "big5", "latin1"])
+)
+def test_any_text_in_any_charset(string: str, charset: str) -> None:
+    answer_to(string.encode(charset, "ignore"), charset=charset)
+
+
+@given(st.lists(PIECES, max_size=60), st.integers(1, 3))
+def test_steps_grow_with_the_markup(pieces: list[str], times: int) -> None:
+    markup = "".join(pieces)
+    assert 0 <= bounds.steps(markup) <= bounds.steps(markup * times) or "<" in markup[-40:]
