@@ -34,8 +34,8 @@ def test_three_ways_to_run_give_the_same() -> None:
         return await crawl().arun()
 
     visits = [visit.page.url for visit in iterated]
-    assert by_run.run() == iterated.tally == asyncio.run(by_arun())
-    assert len(visits) == by_run.tally.pages == 15
+    assert by_run.run() == iterated.stats == asyncio.run(by_arun())
+    assert len(visits) == by_run.stats.pages == 15
 
 
 def test_a_loop_that_is_left_leaves_nothing_running() -> None:
@@ -43,7 +43,7 @@ def test_a_loop_that_is_left_leaves_nothing_running() -> None:
     for visit in made:
         if visit.page.url == url("/2"):
             break
-    assert made.tally.pages == 3
+    assert made.stats.pages == 3
     assert asyncio.run(made.arun()).pages == 15  # and goes on where it was
 
 

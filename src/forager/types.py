@@ -366,6 +366,18 @@ class ScoredLinks:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """An answer that a crawl has taken in, with all that followed from it."""
+
+    answer: Answer
+    trace: Trace
+    outcome: Visit | Miss | None  # None: a redirect to go after, or a failure to be tried again
+    found: int  # URLs known before; ids from here on are new
+    ids: Ids  # of the visit's links, or of the target of a redirect
+    scored: ScoredLinks | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class WaitingBatch:
     """Some of the links that wait, each with what its parent gave it.
 
