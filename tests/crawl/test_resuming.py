@@ -71,7 +71,7 @@ def web() -> SmallWeb:
     pages: dict[Url, str | Redirect | Failure] = dict(many_pages())
     pages[url("/bird-6")] = Redirect(url("/bird-6"), url("/bird-12"))
     pages[url("/stone-7")] = Redirect(url("/stone-7"), url("b.test/far"))
-    pages[url("/bird-9")] = Redirect(url("/bird-9"), url("/bird-0"))  
+    pages[url("/bird-9")] = Redirect(url("/bird-9"), url("/bird-0"))
     pages[url("b.test/far")] = html("bird far away", "http://a.test/bird-15", "http://b.test/near")
     pages[url("b.test/near")] = html("bird near by")
     return SmallWeb(pages)
@@ -201,6 +201,18 @@ def test_budgets_of_hosts_and_sites_hold_over_lives(tmp_path: Path) -> None:
     assert life > 3
     pages = [where for where, outcome in order(tmp_path) if outcome == "page"]
     assert sum(where.startswith(HOME) for where in pages) == 20
+
+
+def test_a_resumed_crawl_rests_before_it_asks(tmp_path: Path) -> None:
+    """The life before may have asked a moment ago."""
+    slow = FrontierConfig(delay=3)
+    crawl(tmp_path, MAKERS["breadth-first"], 5, frontier=slow)
+    clock = VirtualClock()
+    with Store(tmp_path, clock=clock) as store:
+        given = {"critic": WordCritic(), "strategy": MAKERS["breadth-first"](), "clock": clock, "fetcher": web()}
+        made = resume(config(frontier=slow), store, **given)  # type: ignore[arg-type]
+    assert made.frontier.acquire(2.9) is None
+    assert made.frontier.acquire(3.0) is not None
 
 
 def test_a_finished_crawl_asks_for_nothing_more(tmp_path: Path) -> None:

@@ -94,6 +94,14 @@ def test_every_link_with_two_known_ends_is_evidence_exactly_once() -> None:
     assert [int(clue) for clue in recorder.shown[2][1].clues.values] == [11, 1]
 
 
+def test_evidence_of_a_miss_that_was_learnt_already_does_not_come_again() -> None:
+    recorder = Recorder()
+    made, visits = crawl(SmallWeb(DIAMOND), recorder, stop=StopConfig(pages=2))  # b>a waits for the next outcome
+    made.step.tell(Miss(url("/x"), visits[-1].trace, Reason.NOT_FOUND), learnt=True)
+    assert len(recorder.shown) == 2
+    assert not len(made.facts.evidence().clues)
+
+
 def test_known_counts_pages_not_links() -> None:
     web = SmallWeb({**DIAMOND, url("/a"): html("bird bird", "/b", "/b", "/c")})
     _, visits = crawl(web, BreadthFirst())
