@@ -1,30 +1,17 @@
-"""The page on the lexical method, section by section: what was crawled. The others are in `lexical_told` and
-`lexical_options`.
+"""Sections of the page on crawls: relevant pages found, by crawler, context length, features, form and C-values.
 
-Words in the code say what is shown, how it is defined and what the thesis reported; what the figures mean is written by
-hand, in the file of readings.
+The texts in the code say what is shown, how it is defined and what the thesis reported. What the figures mean is
+written by hand, in docs/lab/lexical-reading.toml.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from forager_lab.metrics import Figure, mean
-from studies.layout import Section, share, table
-from studies.lexical.counts import (
-    GOAL,
-    Score,
-    average,
-    by_topic,
-    by_variant,
-    counts,
-    ends,
-    lines,
-    number,
-    short_name,
-)
 from studies.lexical.study import (
     BREADTH,
     CONTEXTS,
@@ -32,16 +19,100 @@ from studies.lexical.study import (
     FEATURES,
     RARITY,
     SHIPPED,
+    SHORT,
     THESIS,
     WEIGHTED,
+    CrawlerVariant,
     LexicalStudy,
-    Variant,
     forms,
 )
-from studies.panels import Line
+from studies.page import PanelLine, Section, lines, share, table
 
 POINTS = 40  # of a curve
+GOAL = 2  # times as many relevant pages as breadth-first
 BEST = "thesis, best of its settings"
+
+
+# ---- counting -------------------------------------------------------------------------------------------------------
+
+
+def short_name(topic: str) -> str:
+    return topic.rpartition(".")[2].replace("_", " ")
+
+
+def number(value: Figure) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+def ends(study: LexicalStudy) -> list[int]:
+    """After how many pages crawls are compared."""
+    return sorted({min(SHORT, study.plan.pages), study.plan.pages})
+
+
+def counts(
+    study: LexicalStudy, variant: CrawlerVariant, topics: Iterable[str], pages: int, runs: int | None = None
+) -> list[list[int]]:
+    """Relevant pages found: a row a topic, a value a run."""
+    every = range(study.plan.runs if runs is None else runs)
+    return [[study.found(variant, topic, run, pages) for run in every] for topic in topics]
+
+
+def average(found: Sequence[Sequence[float]]) -> Figure:
+    return mean([mean(row) for row in found])
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlsCompared:
+    """Crawls of one variant against those of another from the same pages."""
+
+    better: int
+    equal: int
+    worse: int
+    double: int  # those of the better ones that found at least twice as much, and something
+
+    @classmethod
+    def of(cls, ours: Sequence[Sequence[int]], theirs: Sequence[Sequence[int]]) -> CrawlsCompared:
+        pairs = [pair for row in zip(ours, theirs, strict=True) for pair in zip(*row, strict=True)]
+        return cls(
+            sum(mine > other for mine, other in pairs),
+            sum(mine == other for mine, other in pairs),
+            sum(mine < other for mine, other in pairs),
+            sum(mine > 0 and mine >= GOAL * other for mine, other in pairs),
+        )
+
+    @property
+    def crawls(self) -> int:
+        return self.better + self.equal + self.worse
+
+    def __str__(self) -> str:
+        return f"{self.better} / {self.equal} / {self.worse}"
+
+
+def by_topic(study: LexicalStudy, variants: Mapping[str, CrawlerVariant], pages: int, extra: str = "") -> str:
+    """A table: topics in rows, variants in columns, mean relevant pages found."""
+    topics = study.plan.topics
+    rows = []
+    for topic in topics:
+        found = [average(counts(study, each, [topic], pages)) for each in variants.values()]
+        rows.append([short_name(topic), str(study.sizes[topic]), *map(number, found)])
+    found = [average(counts(study, each, topics, pages)) for each in variants.values()]
+    rows.append(["**mean**", number(mean([study.sizes[topic] for topic in topics])), *map(number, found)])
+    return table([f"found in {pages} pages{extra}", "to find", *variants], rows)
+
+
+def by_variant(study: LexicalStudy, variants: Mapping[str, CrawlerVariant], against: CrawlerVariant) -> str:
+    """A table: variants in rows; mean relevant pages of each topic in a whole crawl, of all, and who is ahead."""
+    topics, pages = study.plan.topics, study.plan.pages
+    base, known_as = counts(study, against, topics, pages), dict(zip(variants.values(), variants, strict=True))
+    rows = []
+    for name, variant in variants.items():
+        found = counts(study, variant, topics, pages)
+        early = counts(study, variant, topics, ends(study)[0])
+        score = "" if variant == against else str(CrawlsCompared.of(found, base))
+        cells = [*(number(mean(row)) for row in found), number(average(early)), number(average(found)), score]
+        rows.append([name, *cells])
+    head = [*map(short_name, topics), f"all, {ends(study)[0]} pages", f"all, {pages}", f"against {known_as[against]}"]
+    return table(["", *head], rows)
 
 
 # ---- crawlers -------------------------------------------------------------------------------------------------------
@@ -49,11 +120,11 @@ BEST = "thesis, best of its settings"
 
 def crawlers(study: LexicalStudy) -> Section:
     named = {each.name: each for each in CRAWLERS}
-    topics, whole = study.scheme.topics, study.scheme.pages
+    topics, whole = study.plan.topics, study.plan.pages
     base = counts(study, BREADTH, topics, whole)
-    scores = {name: Score.of(counts(study, each, topics, whole), base) for name, each in named.items()}
+    scores = {name: CrawlsCompared.of(counts(study, each, topics, whole), base) for name, each in named.items()}
     shown = {name: number(_shown(study, each)) for name, each in named.items()}
-    scores[BEST], shown[BEST] = Score.of(_best(study, whole), base), ""
+    scores[BEST], shown[BEST] = CrawlsCompared.of(_best(study, whole), base), ""
     head = ["against breadth-first", "better / equal / worse", f"{GOAL} times and more", "shown before"]
     rows = [
         [name, str(score), str(score.double), shown[name]] for name, score in scores.items() if name != BREADTH.name
@@ -75,22 +146,22 @@ def crawlers(study: LexicalStudy) -> Section:
     return Section("crawlers", "Relevant pages found", text, paper, {"crawlers": picture}, "\n\n".join(parts))
 
 
-def _crawlers_text(study: LexicalStudy, scores: Mapping[str, Score]) -> str:
-    scheme = study.scheme
+def _crawlers_text(study: LexicalStudy, scores: Mapping[str, CrawlsCompared]) -> str:
+    plan = study.plan
     told = " ".join(
         f"{said} finds at least {GOAL} times as much as breadth-first in {score.double} of {score.crawls} crawls of "
-        f"{scheme.pages} pages; it finds more in {score.better}, as much in {score.equal}, less in {score.worse}."
+        f"{plan.pages} pages; it finds more in {score.better}, as much in {score.equal}, less in {score.worse}."
         for said, score in (
             ("The method of the thesis", scores[THESIS.name]),
             ("`lexical` as it comes", scores[SHIPPED.name]),
         )
     )
     return (
-        f"Relevant pages found, by label, examples not counted; mean over {scheme.runs} crawls a topic, each from a "
+        f"Relevant pages found, by label, examples not counted; mean over {plan.runs} crawls a topic, each from a "
         "page of the level above. *thesis* is its method, spelt out; *lexical* the strategy and critic as they come, "
         "with the options that help (below). *best-first, levels* goes by the level of the page alone, as the lexical "
         "critic tells it; *finer*: pages of one level differ by their score at level 1. The other *best-first* and "
-        f"*apprentice* have a naive Bayes critic, taught with the same {scheme.examples} examples a level. Those "
+        f"*apprentice* have a naive Bayes critic, taught with the same {plan.examples} examples a level. Those "
         "marked * have one taught with the laboratory's usual sample, 40 pages of the topic or a third of it, and 600 "
         "others; how many of the pages that it counts as found had been shown to it stands in the last column. The "
         "oracle knows the label of each link's target. *Best of its settings*: for each crawl the context length or "
@@ -101,12 +172,12 @@ def _crawlers_text(study: LexicalStudy, scores: Mapping[str, Score]) -> str:
 
 def _best(study: LexicalStudy, pages: int) -> list[list[int]]:
     """Of each crawl the most that any context length or set of features found."""
-    tried = [counts(study, each, study.scheme.topics, pages) for each in (*CONTEXTS.values(), *FEATURES)]
+    tried = [counts(study, each, study.plan.topics, pages) for each in (*CONTEXTS.values(), *FEATURES)]
     most: list[list[int]] = np.max(tried, axis=0).tolist()
     return most
 
 
-def _shown(study: LexicalStudy, variant: Variant) -> Figure:
+def _shown(study: LexicalStudy, variant: CrawlerVariant) -> Figure:
     """Of the relevant pages that count how many the critic had been shown, mean over the crawls."""
     found = []
     for topic, run in study.crawls:
@@ -116,45 +187,45 @@ def _shown(study: LexicalStudy, variant: Variant) -> Figure:
     return mean(found)
 
 
-def _curves(study: LexicalStudy) -> dict[str, list[Line]]:
-    at = np.unique(np.linspace(1, study.scheme.pages, POINTS).astype(int)).tolist()
+def _curves(study: LexicalStudy) -> dict[str, list[PanelLine]]:
+    at = np.unique(np.linspace(1, study.plan.pages, POINTS).astype(int)).tolist()
     return {
         short_name(topic): [
-            Line(each.name, at, [average(counts(study, each, [topic], pages)) or 0.0 for pages in at])
+            PanelLine(each.name, at, [average(counts(study, each, [topic], pages)) or 0.0 for pages in at])
             for each in CRAWLERS
         ]
-        for topic in study.scheme.topics
+        for topic in study.plan.topics
     }
 
 
-def _against_thesis(study: LexicalStudy, named: Mapping[str, Variant]) -> str:
-    topics, rows = study.scheme.topics, []
+def _against_thesis(study: LexicalStudy, named: Mapping[str, CrawlerVariant]) -> str:
+    topics, rows = study.plan.topics, []
     for name, each in named.items():
         if each != THESIS:
             scores = [
-                Score.of(counts(study, each, topics, pages), counts(study, THESIS, topics, pages))
+                CrawlsCompared.of(counts(study, each, topics, pages), counts(study, THESIS, topics, pages))
                 for pages in ends(study)
             ]
             rows.append([name, *map(str, scores)])
     return table(["against thesis, better / equal / worse", *(f"{pages} pages" for pages in ends(study))], rows)
 
 
-def _each_crawl(study: LexicalStudy, named: Mapping[str, Variant]) -> str:
+def _each_crawl(study: LexicalStudy, named: Mapping[str, CrawlerVariant]) -> str:
     rows = []
     for topic, run in study.crawls:
         start = study.record(THESIS, topic, run).order[0].rpartition("/")[2]
-        found = [str(study.found(each, topic, run, study.scheme.pages)) for each in named.values()]
+        found = [str(study.found(each, topic, run, study.plan.pages)) for each in named.values()]
         rows.append([short_name(topic), f"`{start}`", *found])
-    return table([f"each crawl, {study.scheme.pages} pages", "starts from", *named], rows)
+    return table([f"each crawl, {study.plan.pages} pages", "starts from", *named], rows)
 
 
 def _by_its_own_word(study: LexicalStudy) -> str:
     """Pages that the lexical critic puts at level 1, as the thesis counted, and how many of them are."""
     rows = []
-    for topic in study.scheme.topics:
+    for topic in study.plan.topics:
         cells = []
         for variant in (BREADTH, THESIS):
-            records = [study.record(variant, topic, run) for run in range(study.scheme.runs)]
+            records = [study.record(variant, topic, run) for run in range(study.plan.runs)]
             told = [record.expected >= 1 for record in records]
             right = [told & record.relevant for told, record in zip(told, records, strict=True)]
             cells += [mean([int(each.sum()) for each in told]), mean([int(each.sum()) for each in right])]
@@ -170,10 +241,12 @@ def contexts(study: LexicalStudy) -> Section:
     named = {str(words): variant for words, variant in CONTEXTS.items()}
     panels = {
         short_name(topic): [
-            Line(f"{pages} pages", list(CONTEXTS), [_found(study, each, topic, pages) for each in CONTEXTS.values()])
+            PanelLine(
+                f"{pages} pages", list(CONTEXTS), [_found(study, each, topic, pages) for each in CONTEXTS.values()]
+            )
             for pages in ends(study)
         ]
-        for topic in study.scheme.topics
+        for topic in study.plan.topics
     }
     lengths = {pages: mean([_best_length(study, crawl, pages) for crawl in study.crawls]) for pages in ends(study)}
     told = " and ".join(f"{number(length)} in {pages} pages" for pages, length in lengths.items())
@@ -191,7 +264,7 @@ def contexts(study: LexicalStudy) -> Section:
     return Section("contexts", "Context lengths", text, paper, {"contexts": picture}, "\n\n".join(tables))
 
 
-def _found(study: LexicalStudy, variant: Variant, topic: str, pages: int) -> float:
+def _found(study: LexicalStudy, variant: CrawlerVariant, topic: str, pages: int) -> float:
     return average(counts(study, variant, [topic], pages)) or 0.0
 
 
@@ -210,7 +283,7 @@ def features(study: LexicalStudy) -> Section:
     head = ["best in so many crawls, ties shared", *(f"{pages} pages" for pages in best)]
     rows = [[name, *(f"{best[pages][name]:.1f}" for pages in best)] for name in named]
     text = (
-        f"The product of the levels of some features only. Mean relevant pages of each topic in {study.scheme.pages} "
+        f"The product of the levels of some features only. Mean relevant pages of each topic in {study.plan.pages} "
         "pages; the last column counts crawls with more / as many / fewer than with all three. Where several are best "
         "in a crawl each has its part of it."
     )
@@ -222,7 +295,7 @@ def features(study: LexicalStudy) -> Section:
     return Section("features", "Features alone and together", text, paper, table=both)
 
 
-def _winners(study: LexicalStudy, named: Mapping[str, Variant], pages: int) -> dict[str, float]:
+def _winners(study: LexicalStudy, named: Mapping[str, CrawlerVariant], pages: int) -> dict[str, float]:
     wins = dict.fromkeys(named, 0.0)
     for crawl in study.crawls:
         found = {name: study.found(variant, *crawl, pages) for name, variant in named.items()}
@@ -233,7 +306,7 @@ def _winners(study: LexicalStudy, named: Mapping[str, Variant], pages: int) -> d
 
 
 def combinations(study: LexicalStudy) -> Section:
-    searched, scheme = study.searched, study.scheme
+    searched, plan = study.searched, study.plan
     rows = [
         [name, *map(share, found.weights or ()), *([] if found.weights else [""] * 3), share(found.fitness)]
         for name, found in searched.forms.items()
@@ -241,13 +314,13 @@ def combinations(study: LexicalStudy) -> Section:
     weights = table(["", "context", "content", "page", "fitness in the search"], rows)
     history = ", ".join(share(value) for value in searched.history)
     text = (
-        f"The product of the three levels, or a sum with weights. Weights were searched on {len(scheme.others)} other "
-        f"topics ({', '.join(map(short_name, scheme.others))}), {scheme.replays} crawls each. *Exhaustive*: all "
+        f"The product of the three levels, or a sum with weights. Weights were searched on {len(plan.others)} other "
+        f"topics ({', '.join(map(short_name, plan.others))}), {plan.replays} crawls each. *Exhaustive*: all "
         f"weights in steps of .001 on a static queue of the {searched.links:,} links that the product had followed, as "
-        f"in the thesis. *Genetic*: {scheme.breeding.generations} generations of {scheme.breeding.size}, "
+        f"in the thesis. *Genetic*: {plan.breeding.generations} generations of {plan.breeding.size}, "
         f"{searched.tried} different weights, each crawling recorded pages anew. Fitness is the share of the pages to "
         f"find, early ones counting more, mean over these crawls; the best of each generation: {history}. Then "
-        f"relevant pages found on the tested topics in {scheme.pages} pages; the last column counts crawls against the "
+        f"relevant pages found on the tested topics in {plan.pages} pages; the last column counts crawls against the "
         "product."
     )
     paper = (
