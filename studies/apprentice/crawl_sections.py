@@ -63,7 +63,7 @@ def fig_11(study: ApprenticeStudy) -> Section:
         told = [_overlap(study, topic, n) for n in (size // 4, size // 2, size)]
         rows.append([topic, f"{size:,}", *map(share, told)])
     text = (
-        "Of the first n pages of the apprentice (trained on half A) the share that is among the first n of the "
+        "The share of the first n pages of the apprentice (trained on half A) that are also among the first n of the "
         f"baseline, mean over {runs_text(study.plan.runs)}."
     )
     paper = "the two crawls share few URLs, 3 to 9 % of their union on the four topics shown."
@@ -122,8 +122,8 @@ def fig_13(study: ApprenticeStudy) -> Section:
         panels[topic] = [PanelLine("before", middle, histogram(before)), PanelLine("after", middle, histogram(after))]
         rows.append([topic, f"{len(before) / max(1, len(crawls)):,.0f}", *map(share, _levels(before, after))])
     text = (
-        "What waits at the moment the apprentice is switched on, after R/2 pages of baseline: estimated relevance of "
-        "each link as the baseline had it (that of its source) and as the apprentice scores it again. Mean over "
+        "The links that wait when the apprentice is switched on, after R/2 pages of baseline: the relevance of each as "
+        "the baseline estimates it (that of its source) and as the apprentice does. Mean over "
         f"{runs_text(study.plan.side_runs)}."
     )
     paper = "the baseline is too hopeful of its frontier; the apprentice gives up a large part of it at once."
@@ -150,10 +150,10 @@ def fig_14(study: ApprenticeStudy) -> Section:
         cells = [truth.before, truth.after, truth.baseline, critic.before, critic.after, critic.baseline]
         rows.append([topic, *map(share, cells)])
     text = (
-        "The baseline for R/2 pages (the upright line), then trained on the instances so far and guided by the "
-        f"apprentice, mean over {runs_text(study.plan.side_runs)}; beside it the baseline left alone. Table: loss a "
-        "page in the last R/4 pages before, in the R/4 after, and in those R/4 if the baseline goes on. All pages "
-        "after the switch are new to the apprentice, so all count."
+        "The baseline crawls R/2 pages, up to the upright line. Then the apprentice is trained on the instances so far "
+        f"and guides the crawl; mean over {runs_text(study.plan.side_runs)}. Beside it the baseline alone. Table: the "
+        "loss of a page in the last R/4 pages before the switch, in the R/4 after it, and in those R/4 if the baseline "
+        "goes on. All pages after the switch are new to the apprentice, so all count."
     )
     paper = "the slope of the loss drops at once, on classical composers from 30 % to 6 %."
     picture = lines(
@@ -171,9 +171,9 @@ def batches(study: ApprenticeStudy) -> Section:
     usual = Spec.parse(study.plan.apprentice).options.get("batch", USUAL_BATCH)
     names = {f"batch {usual}": ONLINE, **{f"{batch}": f"batch-{batch}" for batch in BATCHES}}
     text = (
-        "Never trained beforehand, retrained after every so many pages: loss reduction against best-first by truth, at "
-        f"R and at 2R, mean over {runs_text(study.plan.side_runs)}. Topics with R > {study.plan.large}; a batch that "
-        "is larger than the crawl never gets to learn."
+        "Never trained beforehand, retrained after each batch of so many pages: loss reduction against best-first by "
+        f"truth, at R and at 2R, mean over {runs_text(study.plan.side_runs)}. Topics with R > {study.plan.large}; with "
+        "a batch that is larger than the crawl it never learns."
     )
     paper = "batches of some thousand pages sufficed; retraining every 100 was expected to show a gradual effect."
     return Section("batches", "§3.7: how often to learn", text, paper, table=_variants(study, names, (1, 2)))
@@ -188,13 +188,13 @@ def features(study: ApprenticeStudy) -> Section:
     head = ["topic", "all, words", "+ topic", "+ co-citation", "balanced, words", "+ topic", "+ co-citation"]
     crawled = _variants(study, {"words": ONLINE, **{f"+ {name}": name for name in FEATURES}}, (1,))
     text = (
-        "With the name of the source's best class, and with <high,d>, <low,d> of judged neighbours. First offline: "
-        f"accuracy of <t,d> at d_max = {USUAL} without and with them, over instances found before their target was "
-        f"fetched. Then crawled, never trained beforehand: loss reduction by truth at R, "
+        "Two further features: the name of the source's best class, and <high,d>, <low,d> of judged neighbours. First "
+        f"offline: accuracy of <t,d> at d_max = {USUAL} without and with them, over instances found before their "
+        "target was fetched. Then crawled, never trained beforehand: loss reduction by truth at R, "
         f"{runs_text(study.plan.side_runs)}, topics with R > {study.plan.large}. The critic of the protocol has two "
-        "classes, so the topic feature says no more than whether the source itself is relevant; the paper's had 482."
+        "classes, so the topic feature only says whether the source itself is relevant; the paper's had 482."
     )
-    paper = "class names and their prefixes add about 1 % of accuracy each, co-citation nothing to speak of."
+    paper = "class names and their prefixes add about 1 % of accuracy each, co-citation almost nothing."
     return Section("features", "§3.8: further features", text, paper, table=f"{table(head, rows)}\n\n{crawled}")
 
 
@@ -217,11 +217,11 @@ def variants(study: ApprenticeStudy) -> Section:
         f"*{name}*: `{spec or study.plan.apprentice}`, {kind} labels" for name, (spec, kind) in VARIANTS.items()
     )
     text = (
-        "*Told good*: of the pages with the label in the baseline's crawls the share that the critic puts above .5, "
+        "*Told good*: the share of the pages with the label, in the baseline's crawls, that the critic puts above .5, "
         "before and after its calibration. Then loss reduction by truth as in the first table, beforehand at R/2 and "
         f"online at R, mean over {runs_text(most)}. {listed}. The apprentice of the other sections was chosen among "
-        "about fifteen settings by tries on the first run of most of these topics, so its figures on that run flatter "
-        "it."
+        "about fifteen settings by tries on the first run of most of these topics, so its figures on that run are too "
+        "good."
     )
     paper = (
         "naive Bayes, priority from the page on which a link was first found, and the scores of an uncalibrated "

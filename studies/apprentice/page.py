@@ -39,12 +39,12 @@ relevance feedback", on real pages: the topics of {web}, a closed web. {count} t
 sample for the critic and its own three pages to start from ([the protocol](README.md)). R is the number of pages of a
 topic; ± is the half width of the 95 % interval of a mean over runs (Student's t). The baseline is `best-first`, the
 critic `{critic}`, the apprentice
-`{apprentice}`, told the critic's calibrated relevance
-of each page; how the one printed in the paper does stands at the end.
+`{apprentice}`, which is taught the critic's calibrated
+relevance of each page. The last section has the apprentice as the paper prints it.
 
-The paper crawled the open web, where a page is hardly ever met again; in a closed web what is trained beforehand would
-be tested on pages it was trained on. Here it sees only links to a random half A of the web's pages, and the other half
-B counts; the undivided figure beside it is marked as optimistic."""
+The paper crawled the open web, where two crawls hardly ever meet the same page. In a closed web an apprentice trained
+beforehand would be tested on pages that it was trained on. So here it sees only links to a random half A of the web's
+pages, and only the other half, B, counts. The undivided figure beside it is marked as optimistic."""
 BEFOREHAND_GOAL, ONLINE_GOAL = 0.30, 0.20
 CHOSEN_ON = 1  # the first run was looked at when the apprentice's settings were chosen
 STEERED_ON = 3  # so were the first three runs, for the steered one
@@ -131,17 +131,15 @@ def summary(study: ApprenticeStudy) -> Section:
         f"{runs_text(study.plan.runs)} with the half width of its 95 % interval. *Beforehand*: trained on instances "
         "whose targets lie in a random half A of the web's pages, then crawled without learning more; loss among the "
         "pages of the other half, B, that are among the first R/2 fetched. *Undivided*, marked * because it is "
-        "optimistic: trained on all instances, so it has been told of pages it then finds. *Online*: never trained "
-        "beforehand, loss among the first R pages, and by truth among the second half of them alone. By truth loss is "
-        "the share of pages without the label, by the critic the mean of 1 - Pr. † stands where the baseline "
-        "of some run lost nothing: there it is the reduction of the mean losses. "
-    )
-    text += (
+        "optimistic: trained on all instances, so it was taught about pages that it then finds. *Online*: never "
+        "trained beforehand; loss among the first R pages, and by truth also among the second half of them alone. By "
+        "truth loss is the share of pages without the label, by the critic the mean of 1 - Pr. †: the baseline of some "
+        "run lost nothing, so this is the reduction of the mean losses. "
         "*Runs 2 on*: without the first run, on which the apprentice's settings were chosen. "
         f"{_met(halved, halved_anew, BEFOREHAND_GOAL, 'Beforehand')} "
         f"{_met(online, online_anew, ONLINE_GOAL, 'Online', study.plan.large)} *Steered*: `{STEERED_BY}`, online; "
-        "it starts from what the page itself is worth, and combines all pages that link to a target. These settings "
-        "were chosen on the first three runs of the four large topics and of no other. "
+        "it starts from the relevance of the page itself, and combines all pages that link to a target. These settings "
+        "were chosen on the first three runs of the four large topics only. "
         f"{_met(steered, steered_anew, ONLINE_GOAL, 'Steered', study.plan.large, STEERED_ON)}"
     )
     paper = "loss cut by 30 to 90 %, typically 30 to 60 %, trained beforehand on the pages of a baseline crawl."
@@ -201,7 +199,7 @@ def fig_5(study: ApprenticeStudy) -> Section:
         ]
     text = (
         "Share of the pages fetched by the baseline whose relevance lies in each tenth. *Raw* is the critic before its "
-        "calibration; *calibrated* is what the baseline is steered by and, here, what the apprentice learns."
+        "calibration; *calibrated* is what guides the baseline and, here, what the apprentice learns."
     )
     paper = "strongly bimodal on all topics: pages are relevant or not, hardly ever something between."
     picture = bars(panels, "relevance", "share of pages", ylim=(0, 1))
@@ -211,8 +209,8 @@ def fig_5(study: ApprenticeStudy) -> Section:
 def _sampled(study: ApprenticeStudy) -> str:
     splits = study.plan.splits
     return (
-        f"From the baseline crawl of the first run, at most {study.plan.instances:,} instances a topic; learnt from "
-        f"those of half of the targets, tested on those of the others, mean over {splits} such splits"
+        f"From the baseline crawl of the first run, at most {study.plan.instances:,} instances a topic; the learner "
+        f"learns from those of half of the targets and is tested on the others; mean over {splits} such splits"
     )
 
 
@@ -241,8 +239,8 @@ def fig_6(study: ApprenticeStudy) -> Section:
         "instance is positive if the relevance of its target is above the learner's split."
     )
     paper = (
-        "accuracy on negatives grows with d_max up to about 5, that on positives falls a little; with most topics the "
-        "whole grows too."
+        "accuracy on negatives grows with d_max up to about 5, that on positives falls a little; on most topics "
+        "accuracy on all grows too."
     )
     picture = lines(panels, "d_max", "accuracy", ylim=(0, 1.02))
     return Section("fig-6", "Fig. 6: accuracy and the window", text, paper, {"fig-6": picture}, table(head, rows))
@@ -264,9 +262,9 @@ def fig_7(study: ApprenticeStudy) -> Section:
     head = ["topic", *(f"all, {KINDS[0]}", *KINDS[1:]), *(f"balanced, {KINDS[0]}", *KINDS[1:])]
     text = (
         "The words of the same window as <t,d> (*offset*), as plain words, as <t,x> with x the distance in words, and "
-        "as <t,l,d> with the steps l along the tree. Drawn is balanced accuracy, the mean of that on negatives and on "
-        "positives, because where nine of ten instances are negative saying no always is right nine times of ten; the "
-        f"table has both at d_max = {USUAL}."
+        "as <t,l,d> with the steps l along the tree. The picture shows balanced accuracy, the mean of that on "
+        "negatives and that on positives: where nine of ten instances are negative, always saying no is right nine "
+        f"times of ten. The table has both at d_max = {USUAL}."
     )
     paper = "<t,d> gains with d_max where plain words lose; <t,x> was argued to be too sparse to learn, and not tried."
     picture = lines(panels, "d_max", "balanced accuracy", ylim=(0.4, 1.0))
@@ -290,9 +288,9 @@ def fig_8(study: ApprenticeStudy) -> Section:
     text = (
         "Information gain of the features <t,d> by offset. With C the bucket of an instance and f the event that word "
         "t stands at offset d, gain(f) = H(C) - Pr(f) H(C|f) - Pr(not f) H(C|not f), in bits; first the mean, then the "
-        f"sum over the features that occur in at least {FEWEST} instances. *Chance* is the same with the buckets dealt "
-        "out anew among the targets, the median of several deals: links to one target are alike, so some gain needs no "
-        "cause. By this definition the gain at an offset does not depend on d_max."
+        f"sum over the features that occur in at least {FEWEST} instances. *Chance* is the same with the buckets "
+        "shuffled among the targets, the median of several shuffles: links to one target are alike, so some gain comes "
+        "by chance. By this definition the gain at an offset does not depend on d_max."
     )
     paper = "gain falls with the distance from the link, in a saw-tooth, to a constant level from about 5 on."
     return Section("fig-8", "Fig. 8: information gain by offset", text, paper, pictures)

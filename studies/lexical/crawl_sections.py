@@ -139,7 +139,7 @@ def crawlers(study: LexicalStudy) -> Section:
     paper = (
         "25 of 30 crawls of 400 pages better than breadth-first, some with two to six times as many pages, the other "
         "five as good; each with the context and the features that had been best from its start page. There a page "
-        "counted that the method itself put at level 1."
+        "counted if the method itself put it at level 1."
     )
     picture = lines(_curves(study), "pages fetched", "relevant pages found", own_axes=True, ylim=(0, None))
     text = _crawlers_text(study, scores)
@@ -153,20 +153,20 @@ def _crawlers_text(study: LexicalStudy, scores: Mapping[str, CrawlsCompared]) ->
         f"{plan.pages} pages; it finds more in {score.better}, as much in {score.equal}, less in {score.worse}."
         for said, score in (
             ("The method of the thesis", scores[THESIS.name]),
-            ("`lexical` as it comes", scores[SHIPPED.name]),
+            ("`lexical` with its defaults", scores[SHIPPED.name]),
         )
     )
     return (
-        f"Relevant pages found, by label, examples not counted; mean over {plan.runs} crawls a topic, each from a "
-        "page of the level above. *thesis* is its method, spelt out; *lexical* the strategy and critic as they come, "
-        "with the options that help (below). *best-first, levels* goes by the level of the page alone, as the lexical "
-        "critic tells it; *finer*: pages of one level differ by their score at level 1. The other *best-first* and "
-        f"*apprentice* have a naive Bayes critic, taught with the same {plan.examples} examples a level. Those "
-        "marked * have one taught with the laboratory's usual sample, 40 pages of the topic or a third of it, and 600 "
-        "others; how many of the pages that it counts as found had been shown to it stands in the last column. The "
-        "oracle knows the label of each link's target. *Best of its settings*: for each crawl the context length or "
-        "the set of features that did best in it, as in the thesis, "
-        f"which is to choose by the result. {told}"
+        f"Relevant pages found, by label, without the examples; mean over {plan.runs} crawls a topic, each from a page "
+        "of the level above. *thesis* is the method of the thesis in full; *lexical* is the strategy and the critic "
+        "with their defaults, which have the options that help (below). *best-first, levels* goes by the level of the "
+        "page alone, as the lexical critic gives it; *finer*: pages of one level differ by their score at level 1. The "
+        f"other *best-first* and *apprentice* have a naive Bayes critic, taught with the same {plan.examples} examples "
+        "a level. Those marked * have one taught with the laboratory's usual sample, 40 pages of the topic or a third "
+        "of it, and 600 others; the column *shown before* says how many of the pages found had been shown to the "
+        "critic. The oracle knows the label of each link's target. *Best of its settings*: for each crawl the context "
+        "length or the set of features that did best in it, as in the thesis; that is to choose by the result. "
+        f"{told}"
     )
 
 
@@ -251,9 +251,9 @@ def contexts(study: LexicalStudy) -> Section:
     lengths = {pages: mean([_best_length(study, crawl, pages) for crawl in study.crawls]) for pages in ends(study)}
     told = " and ".join(f"{number(length)} in {pages} pages" for pages, length in lengths.items())
     text = (
-        f"So many words either side of a link are its context, {_usual_context()} elsewhere on this page. Mean over "
-        "the crawls of a topic. The length that is best for a crawl, the mean of those that tie, is on average "
-        f"{told}; drawn by chance it would be 7."
+        f"The context of a link is so many words on either side of it; {_usual_context()} elsewhere on this page. Mean "
+        "over the crawls of a topic. The best length for a crawl, or the mean of those that tie, is on average "
+        f"{told}; a random length would be 7 on average."
     )
     paper = (
         "in crawls of 100 pages the best length was anything from 4 to 9 words, on average 6 to 7 without C-values and "
@@ -284,8 +284,8 @@ def features(study: LexicalStudy) -> Section:
     rows = [[name, *(f"{best[pages][name]:.1f}" for pages in best)] for name in named]
     text = (
         f"The product of the levels of some features only. Mean relevant pages of each topic in {study.plan.pages} "
-        "pages; the last column counts crawls with more / as many / fewer than with all three. Where several are best "
-        "in a crawl each has its part of it."
+        "pages; the last column counts crawls with more / as many / fewer than with all three. If several sets are "
+        "best in a crawl, they share it."
     )
     paper = (
         "all three together best from about 60 % of the start pages, a single feature from 13 %; the page is in nearly "
@@ -318,15 +318,14 @@ def combinations(study: LexicalStudy) -> Section:
         f"topics ({', '.join(map(short_name, plan.others))}), {plan.replays} crawls each. *Exhaustive*: all "
         f"weights in steps of .001 on a static queue of the {searched.links:,} links that the product had followed, as "
         f"in the thesis. *Genetic*: {plan.breeding.generations} generations of {plan.breeding.size}, "
-        f"{searched.tried} different weights, each crawling recorded pages anew. Fitness is the share of the pages to "
-        f"find, early ones counting more, mean over these crawls; the best of each generation: {history}. Then "
-        f"relevant pages found on the tested topics in {plan.pages} pages; the last column counts crawls against the "
-        "product."
+        f"{searched.tried} different weights, each tried in crawls of the recorded pages. Fitness is the share of the "
+        f"pages to find, early ones counting more, mean over these crawls; the best of each generation: {history}. "
+        f"Then relevant pages found on the tested topics in {plan.pages} pages; the last column counts crawls against "
+        "the product."
     )
     paper = (
         "the product is better than the sum nearly always. Weights by exhaustive search over 1,200 links: context "
-        ".627, content .062, page .311. That they were found on a static queue was thought to be the fault, and a "
-        "genetic search over crawls was proposed."
+        ".627, content .062, page .311. The thesis blames the static queue and proposes a genetic search over crawls."
     )
     tried = forms(searched)
     both = f"{weights}\n\n{by_variant(study, tried, THESIS)}"

@@ -37,9 +37,9 @@ The experiments of chapter 5 of a thesis on topic-focused crawling with lexical 
 pages: fine-grained topics of {web}, a closed web. A topic is a path such as `{topic}`. Level 1 is the topic
 itself, level 2 its parent, and so on. The critic has {examples} random example pages of each level and nothing else; a
 crawl starts from one page of the level above the topic and fetches {pages} pages. {count} topics, {runs} crawls each;
-every crawl has its own examples, and all crawlers of a crawl share them ([the protocol](README.md)). The thesis had
-examples of a directory's own headings; here no page lies at an inner heading, so those of a level are from all that is
-below it. What is counted are pages whose label is under the topic, without the examples."""
+every crawl has its own examples, and all crawlers of a crawl share them ([the protocol](README.md)). In the thesis the
+examples lay at the headings of a directory. Here no page lies at an inner heading, so the examples of a level are drawn
+from all pages below it. Only pages whose label is under the topic count, without the examples."""
 MEASURE, END = "share", "end"
 PAPER = (
     "wished for and not tried: vocabulary of the parents, menus counting less, nearness to links that paid, "
@@ -126,14 +126,14 @@ def levels(study: LexicalStudy) -> Section:
     told = [table(head, rows)]
     told += [_confusion(study, topic) for topic in study.plan.topics]
     text = (
-        "The level that a page is given against that of its label; one under no topic of the path belongs outside. "
-        "Share of pages at their level, mean over all topics and runs: of the first pages of the crawls by its method, "
-        f"as the thesis had it, where one and the same answer for all would be right for {share(base)}; and of up to "
-        f"{EACH} pages of each level, drawn by chance. Precision and recall of level 1 are of the latter. *Parent "
-        "terms*: a page is at level 1 only if it has the heads of so many terms of the level above. *Not strict*: the "
-        "best of the levels that reach their boundary. *C-values by rarity*: normalised by the examples and 100 pages "
-        "of other topics. *Phrases only*: terms as the thesis has them. Below, by topic and as it is: where pages of "
-        "each level (rows) are told to be, in percent."
+        "The level that the critic gives to a page against the level of its label; a page under no topic of the path "
+        "belongs outside. The share of pages that get their level, mean over all topics and runs, in two samples: the "
+        "first pages of the crawls by the method, as in the thesis, where the same answer for all pages would be right "
+        f"for {share(base)}; and up to {EACH} random pages of each level. Precision and recall of level 1 are of the "
+        "second sample. *Parent terms*: a page is at level 1 only if it has the heads of so many terms of the level "
+        "above. *Not strict*: the best of the levels that reach their boundary. *C-values by rarity*: normalised by "
+        "the examples and 100 pages of other topics. *Phrases only*: terms as the thesis has them. Below, for each "
+        "topic and *as it is*: the levels that pages of each level (rows) are given, in percent."
     )
     paper = (
         "about 50 % of 45 pages a topic, random ones of a crawl of 100, as one person labelled them; with C-values "
@@ -175,14 +175,14 @@ def few(study: LexicalStudy) -> Section:
         "How well critics that were taught with few examples rank all pages of the web that none of them was shown: "
         f"average precision, mean over {study.plan.draws} draws of examples. The lexical critic has so many examples "
         "of each level of the path; naive Bayes, the cosine to the most similar example and the description critic "
-        "(word embeddings) are taught with the same pages. *Finer*, the critic as it comes: pages of one level ranked "
-        "by the score that they have at level 1; without, by the level alone. *600 others*: the examples of the topic, "
-        f"and 600 pages of others. *{WORDS.capitalize()}*: no examples, only the names in the path. A topic that has "
-        "less than twice as many pages as it would give away has no figure."
+        "(word embeddings) are taught with the same pages. *Finer*, the default of the critic: pages of one level are "
+        "ranked by their score at level 1; without it, by the level alone. *600 others*: the examples of the topic, "
+        f"and 600 pages of others. *{WORDS.capitalize()}*: no examples, only the names in the path. A topic has no "
+        "figure if more than half of its pages would be examples."
     )
     paper = (
-        "that terms of a few documents a level suffice, where methods that learn from many would fail, is the claim; "
-        "it was not tested against one of those."
+        "the thesis claims that terms of a few documents a level suffice, where methods that learn from many would "
+        "fail; it did not test this against such a method."
     )
     picture = lines(panels, "examples a level", "average precision", ylim=(0, 1.02))
     return Section("few", "With few examples", text, paper, {"few": picture}, "\n\n".join(tables))
@@ -221,9 +221,9 @@ def _text(study: LexicalStudy) -> str:
         f"The method of the thesis with one thing changed. *Tested* are the topics above, *others* those on which "
         f"weights were searched, {plan.side_runs} crawls a topic. Mean relevant pages found in {plan.pages} pages; "
         "crawls with more / as many / fewer than with nothing changed; the difference in the share of the pages to "
-        "find, with the half width of its 95 % interval over all topics, as if they had been drawn by chance. A "
-        "verdict is given only where it holds with a false discovery rate of 5 % over all of these comparisons. In "
-        f"the picture, which is of {plan.pages} pages, thick lines are Student's t, thin ones bootstrap-t."
+        "find, with the half width of its 95 % interval over all topics, as if they were a random sample. A verdict is "
+        "given only where it holds with a false discovery rate of 5 % over all of these comparisons. In the picture, "
+        f"which is of {plan.pages} pages, thick lines are Student's t, thin ones bootstrap-t."
     )
 
 

@@ -31,10 +31,11 @@ from studies.paths.study import (
 )
 
 INTRODUCTION = """\
-Methods that know how a target is reached, taught before the crawl and then let alone: the context graph (Diligenti et
-al. 2000), the reinforcement spider (Rennie & McCallum 1999), the HMM (Liu, Janssen & Milios 2006), the MEMM (Liu,
-Milios & Korba 2008) and the CRF path forager, beside what does not know the way: breadth-first, best-first, the
-apprentice; and beside the two that know the truth, `oracle` (of each link's target) and `lookahead` (of the whole web).
+Methods that are taught before the crawl how a target is reached, and learn no more during it: the context graph
+(Diligenti et al. 2000), the reinforcement spider (Rennie & McCallum 1999), the HMM (Liu, Janssen & Milios 2006), the
+MEMM (Liu, Milios & Korba 2008) and the CRF path forager. Beside them are methods that do not know the way
+(breadth-first, best-first, the apprentice) and two that know the truth: `oracle` (of each link's target) and
+`lookahead` (of the whole web).
 How it is measured: [the laboratory](README.md); what each one computes: [strategies](../strategies/README.md)."""
 PICTURED = ("breadth-first", "best-first", "q-value", "memm", "crf", "oracle", "lookahead")
 COMPARED = ((PAPER, "best-first"), (PAPER, VITERBI), (OURS[0], "best-first"), (OURS[1], OURS[2]))
@@ -94,9 +95,10 @@ def courses(report: Mapping[str, Any]) -> Section:
     ]
     chosen = {**report, "results": [row for row in report["results"] if row["strategy"] in PICTURED]}
     text = (
-        "Four universities, each crawled from the home page of its department to the end, by what was learnt on the "
-        "other three and on pages of many more. Pages fetched until 50 % and 90 % of the course pages that can be "
-        "reached, summed over the four; the share found after a tenth of the site, mean of the four; then for each."
+        "Four universities. Each is crawled from the home page of its department to the end, by models that were "
+        "taught on the other three and on pages of many more. Pages fetched until 50 % and 90 % of the course pages "
+        "that can be reached, summed over the four; the share found after a tenth of the site, mean of the four; then "
+        "the pages for each university."
     )
     heads = ["strategy", *(f"to {goal} %" for goal in GOALS), "after 10 %", *groups]
     pictures = {f"recall-{group}": recall_curves(chosen, group).svg for group in groups}
@@ -111,8 +113,8 @@ def again(report: Mapping[str, Any]) -> Section:
         sums = [{goal: _sum(each[goal][run] for each in found) for goal in GOALS} for run in range(report["runs"])]
         rows.append([_named(row["strategy"]), *map(_both, [*sums, row["pages_to"]])])
     text = (
-        "Links and paths that teach are drawn by chance. Drawn anew, pages to 50 % / 90 % summed over the four, and "
-        "the mean."
+        "The links and paths that teach are drawn by chance. Here they are drawn several times: for each draw, pages "
+        "to 50 % / 90 % summed over the four; then the mean."
     )
     heads = ["strategy", *(f"draw {run + 1}" for run in range(report["runs"])), "mean"]
     return Section("again", "Taught again", text, table=table(heads, rows))
@@ -129,9 +131,9 @@ def labelling(labelled: Labelled, groups: Sequence[str], draws: int) -> Section:
     text = (
         f"The CRF names the pages of {TESTED} paths through a university that it has not seen, of which "
         f"{round(ARRIVING * TESTED)} end in a goal; summed over {', '.join(name.capitalize() for name in groups)} and "
-        f"{draws} draws of paths, of {MANY:,} and more one. All paths are drawn from the links of the web, from the "
-        "department's page on. Over all states: the mean over the labels of the test paths. *Paths told rightly*: "
-        "those whose last page is likelier a goal than a fail just if it is one."
+        f"{draws} draws of paths, or one draw of {MANY:,} paths and more. All paths are drawn from the links of the "
+        "web and start at the department's page. *All states*: the mean over the labels of the test paths. *Paths told "
+        "rightly*: the last page is likelier a goal than a fail if and only if it is a goal."
     )
     return Section("labelling", "Names of pages", text, LABELLING_REPORTED, table=table(head, rows))
 
@@ -147,9 +149,9 @@ def harvests(topics: Topics, count: int) -> Section:
         for name in names
     ]
     text = (
-        "Taught with half of the pages of a topic, started from three pages of the outermost layer around that half. "
-        "Share of relevant pages, by truth, among the first R pages, those of the half that taught left out of the "
-        f"count; mean of {runs_text(count)}."
+        "The models are taught with half of the pages of a topic. A crawl starts from three pages of the outermost "
+        "layer around that half. Share of relevant pages, by truth, among the first R pages, without those of the half "
+        f"that taught; mean of {runs_text(count)}."
     )
     return Section("topics", "Topics of one web, halved", text, table=table(["strategy", *topics, "mean"], rows))
 
@@ -165,9 +167,9 @@ def similarities(topics: Topics, count: int) -> Section:
         for name, row in ((name, _of(report, name)) for name in names)
     ]
     text = (
-        "The measures of the MEMM's paper: the share of the pages crawled, those that taught left out, that are at "
-        "least so similar to one of the examples (TF-IDF cosine), and sigma, the largest mean similarity of all pages "
-        f"to one example; 2R pages, mean of {runs_text(count)}. "
+        "The measures of the MEMM's paper: the share of the pages crawled, without those that taught, whose similarity "
+        "to one of the examples (TF-IDF cosine) is at least so large; and sigma, the largest mean similarity of all "
+        f"pages to one example; 2R pages, mean of {runs_text(count)}. "
         + " ".join([*_wins(topics, names), *_best_set(topics, names)])
     )
     paper = (
@@ -207,8 +209,8 @@ def course_parts(found: Accuracy) -> Section:
     text = (
         f"{len(found.outcomes)} headings and anchors of {pages} course pages of Cornell, Washington and Wisconsin, "
         "labelled by reading what stands under or behind them (`data/course-parts.tsv`); the words and rules were "
-        "chosen on pages of other universities. *right*: the share that has the type of the label, *with a type*: of "
-        "those that are not none."
+        "chosen on pages of other universities. *right*: the share that has the type of the label; *with a type*: "
+        "the same, without the labels none."
     )
     tables = [
         table(["", "labels", "right", "with a type"], rows),
