@@ -23,6 +23,6 @@ docs/lab/apprentice.md.
 """
 
 from studies.apprentice.page import write_apprentice_page
-from studies.apprentice.study import ApprenticePlan, ApprenticeStudy, run_apprentice_study
+from studies.apprentice.study import STEERED_BY, ApprenticePlan, ApprenticeStudy, run_apprentice_study
 
-__all__ = ["ApprenticePlan", "ApprenticeStudy", "run_apprentice_study", "write_apprentice_page"]
+__all__ = ["STEERED_BY", "ApprenticePlan", "ApprenticeStudy", "run_apprentice_study", "write_apprentice_page"]

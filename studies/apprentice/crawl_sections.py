@@ -31,6 +31,7 @@ from studies.page import PanelLine, Section, bars, lines, runs_text, share, tabl
 
 
 def fig_10(study: ApprenticeStudy) -> Section:
+    """The loss along the crawl, trained beforehand."""
     halved, whole = {}, {}
     for topic in study.sizes:
         halved[topic] = [
@@ -57,6 +58,7 @@ def fig_10(study: ApprenticeStudy) -> Section:
 
 
 def fig_11(study: ApprenticeStudy) -> Section:
+    """The pages that the apprentice and the baseline share."""
     panels, rows = {}, []
     for topic, size in study.sizes.items():
         panels[topic] = [PanelLine("apprentice", *losses.overlaps(study, topic, HALVED, size))]
@@ -78,6 +80,7 @@ def _overlap(study: ApprenticeStudy, topic: str, pages: int) -> Figure:
 
 
 def fig_12(study: ApprenticeStudy) -> Section:
+    """The loss of the recall crawler."""
     panels, rows = {}, []
     for topic, size in study.sizes.items():
         panels[topic] = [
@@ -111,6 +114,7 @@ def _between(told: Sequence[Figure]) -> str:
 
 
 def fig_13(study: ApprenticeStudy) -> Section:
+    """The scores of waiting links before and after the switch."""
     middle = [(at + 0.5) / 10 for at in range(10)]
     panels, rows = {}, []
     for topic in study.sizes:
@@ -139,6 +143,7 @@ def _levels(before: Floats, after: Floats) -> list[Figure]:
 
 
 def fig_14(study: ApprenticeStudy) -> Section:
+    """The loss before and after the switch."""
     panels, rows, marks = {}, [], {}
     for topic, size in study.sizes.items():
         panels[topic] = [
@@ -168,6 +173,7 @@ def fig_14(study: ApprenticeStudy) -> Section:
 
 
 def batches(study: ApprenticeStudy) -> Section:
+    """Loss reduction by the size of a batch."""
     usual = Spec.parse(study.plan.apprentice).options.get("batch", USUAL_BATCH)
     names = {f"batch {usual}": ONLINE, **{f"{batch}": f"batch-{batch}" for batch in BATCHES}}
     text = (
@@ -180,6 +186,7 @@ def batches(study: ApprenticeStudy) -> Section:
 
 
 def features(study: ApprenticeStudy) -> Section:
+    """What further features add, offline and in crawls."""
     rows = []
     for topic, found in study.offline.items():
         told = [found["features"][name] for name in ("words", "topics", "cocitation")]
@@ -231,7 +238,7 @@ def variants(study: ApprenticeStudy) -> Section:
 
 
 def _told_good(study: ApprenticeStudy, topic: str) -> list[Figure]:
-    """Of the relevant pages of the baseline's crawls the share above .5, by the raw score and by the calibrated one."""
+    """The share of relevant pages, in the baseline's crawls, above .5: by the raw score and by the calibrated one."""
     crawls = [study.crawls[topic, run, BASELINE] for run in losses.runs_of(study, topic, BASELINE)]
     truth = np.concatenate([crawl.relevant for crawl in crawls])
     seen = [np.concatenate([crawl.raw for crawl in crawls]), np.concatenate([crawl.expected for crawl in crawls])]

@@ -142,6 +142,7 @@ class WindowFeatures:
 
     @classmethod
     def of(cls, instances: CrawlInstances) -> WindowFeatures:
+        """Of these instances, a row for each."""
         windows = [
             Window.of(visit.page.terms, visit.links.take(links.tolist()), D_MAX, MOST).offsets
             for visit, links in instances.by_source()

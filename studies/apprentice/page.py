@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from forager_lab.linestyles import BLUE, BROWN, GREEN, GREY, OLIVE, ORANGE, PINK, PURPLE, RED, TEAL
-from forager_lab.metrics import Figure, mean
+from forager_lab.metrics import mean
 from studies.apprentice import losses
 from studies.apprentice.crawl_sections import batches, features, fig_10, fig_11, fig_12, fig_13, fig_14, variants
-from studies.apprentice.losses import By, histogram
+from studies.apprentice.losses import By, MeanOverRuns, histogram
 from studies.apprentice.offline import D_MAX, FEWEST, KINDS, OFFSETS, USUAL, balanced
 from studies.apprentice.study import BASELINE, HALVED, ONLINE, STEERED, STEERED_BY, WHOLE, ApprenticeStudy
 from studies.page import (
@@ -80,6 +81,7 @@ def _made(study: ApprenticeStudy) -> str:
 
 
 def sections(study: ApprenticeStudy) -> list[Section]:
+    """All sections, in the order of the page."""
     return [
         summary(study), fig_4(study), fig_5(study), fig_6(study), fig_7(study), fig_8(study), fig_9(study),
         fig_10(study), fig_11(study), fig_12(study), fig_13(study), fig_14(study), batches(study), features(study),
@@ -87,46 +89,53 @@ def sections(study: ApprenticeStudy) -> list[Section]:
     ]  # fmt: skip
 
 
+# ---- loss reduction -------------------------------------------------------------------------------------------------
+
+# By truth, by the critic, and by truth without the first runs, on which settings were chosen.
+_Reductions: TypeAlias = tuple[MeanOverRuns, MeanOverRuns, MeanOverRuns]
+
+
 def summary(study: ApprenticeStudy) -> Section:
+    """The table of loss reduction."""
+    sizes = study.sizes.items()
+    before = {topic: _reductions(study, topic, HALVED, size // 2, CHOSEN_ON, halved=True) for topic, size in sizes}
+    online = {topic: _reductions(study, topic, ONLINE, size, CHOSEN_ON) for topic, size in sizes}
+    steered = {topic: _reductions(study, topic, STEERED, size, STEERED_ON) for topic, size in sizes}
     rows = []
-    halved, halved_anew, online, online_anew, steered, steered_anew = (dict[str, Figure]() for _ in range(6))
-    for topic, size in study.sizes.items():
+    for topic, size in sizes:
         n = size // 2
-        before = [losses.reduction_of(study, topic, HALVED, n, by, halved=True) for by in BOTH]
-        whole = [losses.reduction_of(study, topic, WHOLE, n, by) for by in BOTH]
-        later = [losses.reduction_of(study, topic, ONLINE, size, by) for by in BOTH]
         base = mean(losses.losses(study, topic, BASELINE, n, "truth", range(study.plan.runs), halved=True))
-        anew = losses.reduction_of(study, topic, HALVED, n, "truth", halved=True, first=CHOSEN_ON)
-        guided = [losses.reduction_of(study, topic, STEERED, size, by) for by in BOTH]
-        guided_anew = losses.reduction_of(study, topic, STEERED, size, "truth", first=STEERED_ON)
-        later_anew = losses.reduction_of(study, topic, ONLINE, size, "truth", first=CHOSEN_ON)
-        halved[topic], halved_anew[topic] = before[0].value, anew.value
-        if study.plan.is_large(size):
-            online[topic], online_anew[topic] = later[0].value, later_anew.value
-            steered[topic], steered_anew[topic] = guided[0].value, guided_anew.value
-        counted = losses.pages_counted(study, topic, HALVED, n)
-        rows.append(
-            [
-                topic,
-                f"{size:,}",
-                share(base),
-                *map(str, before),
-                str(anew),
-                f"{counted:.0f}",
-                *map(str, whole),
-                *map(str, later),
-                str(later_anew),
-                str(losses.late_reduction(study, topic, ONLINE, n, size)),
-                *map(str, guided),
-                str(guided_anew),
-            ]
-        )
+        counted = f"{losses.pages_counted(study, topic, HALVED, n):.0f}"
+        whole = [losses.reduction_of(study, topic, WHOLE, n, by) for by in BOTH]
+        late = losses.late_reduction(study, topic, ONLINE, n, size)
+        found = [*before[topic], counted, *whole, *online[topic], late, *steered[topic]]
+        rows.append([topic, f"{size:,}", share(base), *map(str, found)])
     head = [
         "topic", "R", "baseline's loss, B", "**beforehand**, truth", "critic", "truth, runs 2 on", "pages of B",
         "undivided*, truth", "critic", "**online** at R, truth", "critic", "truth, runs 2 on", "R/2 to R, truth",
         "**steered** at R, truth", "critic", "truth, runs 4 on",
     ]  # fmt: skip
-    text = (
+    text = _summary_text(study, before, online, steered)
+    paper = "loss cut by 30 to 90 %, typically 30 to 60 %, trained beforehand on the pages of a baseline crawl."
+    return Section("summary", "Loss reduction", text, paper, table=table(head, rows))
+
+
+def _reductions(
+    study: ApprenticeStudy, topic: str, name: str, pages: int, first: int, *, halved: bool = False
+) -> _Reductions:
+    truth, critic = (losses.reduction_of(study, topic, name, pages, by, halved=halved) for by in BOTH)
+    return truth, critic, losses.reduction_of(study, topic, name, pages, "truth", halved=halved, first=first)
+
+
+def _summary_text(
+    study: ApprenticeStudy,
+    before: Mapping[str, _Reductions],
+    online: Mapping[str, _Reductions],
+    steered: Mapping[str, _Reductions],
+) -> str:
+    large = [topic for topic, size in study.sizes.items() if study.plan.is_large(size)]
+    which = f" with R > {study.plan.large}"
+    return (
         "Loss reduction against best-first, 1 - loss / loss of best-first, in percent: mean over "
         f"{runs_text(study.plan.runs)} with the half width of its 95 % interval. *Beforehand*: trained on instances "
         "whose targets lie in a random half A of the web's pages, then crawled without learning more; loss among the "
@@ -136,32 +145,23 @@ def summary(study: ApprenticeStudy) -> Section:
         "truth loss is the share of pages without the label, by the critic the mean of 1 - Pr. †: the baseline of some "
         "run lost nothing, so this is the reduction of the mean losses. "
         "*Runs 2 on*: without the first run, on which the apprentice's settings were chosen. "
-        f"{_met(halved, halved_anew, BEFOREHAND_GOAL, 'Beforehand')} "
-        f"{_met(online, online_anew, ONLINE_GOAL, 'Online', study.plan.large)} *Steered*: `{STEERED_BY}`, online; "
-        "it starts from the relevance of the page itself, and combines all pages that link to a target. These settings "
-        "were chosen on the first three runs of the four large topics only. "
-        f"{_met(steered, steered_anew, ONLINE_GOAL, 'Steered', study.plan.large, STEERED_ON)}"
+        f"{_met('Beforehand', before, BEFOREHAND_GOAL, CHOSEN_ON)} "
+        f"{_met('Online', {topic: online[topic] for topic in large}, ONLINE_GOAL, CHOSEN_ON, which)} *Steered*: "
+        f"`{STEERED_BY}`, online; it starts from the relevance of the page itself, and combines all pages that link to "
+        "a target. These settings were chosen on the first three runs of the four large topics only. "
+        f"{_met('Steered', {topic: steered[topic] for topic in large}, ONLINE_GOAL, STEERED_ON, which)}"
     )
-    paper = "loss cut by 30 to 90 %, typically 30 to 60 %, trained beforehand on the pages of a baseline crawl."
-    return Section("summary", "Loss reduction", text, paper, table=table(head, rows))
 
 
-def _met(
-    values: Mapping[str, Figure],
-    anew: Mapping[str, Figure],
-    goal: float,
-    name: str,
-    large: int | None = None,
-    first: int = 1,
-) -> str:
+def _met(name: str, found: Mapping[str, _Reductions], goal: float, first: int, which: str = "") -> str:
     """On how many topics the goal is reached, and on which it is not."""
-    met, met_anew = (
-        [topic for topic, value in given.items() if value is not None and value >= goal] for given in (values, anew)
+    met, met_later = (
+        [topic for topic, each in found.items() if (value := each[at].value) is not None and value >= goal]
+        for at in (0, 2)
     )
-    missed = [topic for topic in values if topic not in met]
-    which = f" with R > {large}" if large is not None else ""
-    told = f"{name}, at least {goal:.0%} by truth is reached on {len(met)} of {len(values)} topics{which}"
-    told += f" ({len(met_anew)} without the first {'run' if first == 1 else f'{first} runs'})"
+    missed = [topic for topic in found if topic not in met]
+    told = f"{name}, at least {goal:.0%} by truth is reached on {len(met)} of {len(found)} topics{which}"
+    told += f" ({len(met_later)} without the first {'run' if first == 1 else f'{first} runs'})"
     return f"{told}; not on {', '.join(missed)}." if missed and met else f"{told}."
 
 
@@ -169,6 +169,7 @@ def _met(
 
 
 def fig_4(study: ApprenticeStudy) -> Section:
+    """Good and bad pages of the baseline."""
     counts: dict[str, list[tuple[str, float]]] = {}
     rows = []
     for topic, size in study.sizes.items():
@@ -189,6 +190,7 @@ def fig_4(study: ApprenticeStudy) -> Section:
 
 
 def fig_5(study: ApprenticeStudy) -> Section:
+    """How the relevance of the baseline's pages is spread."""
     middle = [(at + 0.5) / 10 for at in range(10)]
     panels = {}
     for topic in study.sizes:
@@ -215,6 +217,7 @@ def _sampled(study: ApprenticeStudy) -> str:
 
 
 def fig_6(study: ApprenticeStudy) -> Section:
+    """Accuracy by the width of the window."""
     windows = list(range(D_MAX + 1))
     panels = {
         topic: [
@@ -251,6 +254,7 @@ def _triple(name: str) -> list[str]:
 
 
 def fig_7(study: ApprenticeStudy) -> Section:
+    """Accuracy by the kind of feature."""
     windows = list(range(D_MAX + 1))
     panels, rows = {}, []
     for topic, found in study.offline.items():
@@ -272,6 +276,7 @@ def fig_7(study: ApprenticeStudy) -> Section:
 
 
 def fig_8(study: ApprenticeStudy) -> Section:
+    """Information gain by offset."""
     pictures = {
         f"fig-8-{kind}": lines(
             {
@@ -297,6 +302,7 @@ def fig_8(study: ApprenticeStudy) -> Section:
 
 
 def fig_9(study: ApprenticeStudy) -> Section:
+    """Words and elements by offset."""
     mass = {topic: [PanelLine("offset", OFFSETS, found["mass"])] for topic, found in study.offline.items()}
     names = list(dict.fromkeys(name for found in study.offline.values() for name in found["tags"]))[: len(_TAG_COLOURS)]
     colours = {**dict(zip(names, _TAG_COLOURS, strict=False)), "other": GREY}

@@ -163,11 +163,13 @@ class TopicRunCrawler:
 
     @cached_property
     def trial(self) -> Trial:
+        """Critic, start and truth."""
         critic = Spec.parse(self.plan.critic)
         return topic_trial(self.lab, self.topic_run.topic, critic, run=self.topic_run.run, seed=self.plan.seed)
 
     @cached_property
     def baseline(self) -> CrawledPages:
+        """The baseline crawl."""
         if self._baseline is not None:
             return self._baseline
         return crawl(self.lab, self.trial, strategy_for(self.lab, self.trial, Spec(BASELINE)), 2 * self.topic_run.pages)

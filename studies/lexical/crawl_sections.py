@@ -37,38 +37,41 @@ BEST = "thesis, best of its settings"
 
 
 def short_name(topic: str) -> str:
+    """The last part of a topic's path."""
     return topic.rpartition(".")[2].replace("_", " ")
 
 
 def number(value: Figure) -> str:
+    """One digit after the point."""
     return "–" if value is None else f"{value:.1f}"
 
 
 def ends(study: LexicalStudy) -> list[int]:
-    """After how many pages crawls are compared."""
+    """The numbers of pages after which crawls are compared."""
     return sorted({min(SHORT, study.plan.pages), study.plan.pages})
 
 
 def counts(
     study: LexicalStudy, variant: CrawlerVariant, topics: Iterable[str], pages: int, runs: int | None = None
 ) -> list[list[int]]:
-    """Relevant pages found: a row a topic, a value a run."""
+    """The numbers of relevant pages found: a row for each topic, a value for each run."""
     every = range(study.plan.runs if runs is None else runs)
     return [[study.found(variant, topic, run, pages) for run in every] for topic in topics]
 
 
 def average(found: Sequence[Sequence[float]]) -> Figure:
+    """The mean over topics of the mean over runs."""
     return mean([mean(row) for row in found])
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlsCompared:
-    """Crawls of one variant against those of another from the same pages."""
+    """Crawls of one variant against crawls of another from the same pages: how many found more, as much, less."""
 
     better: int
     equal: int
     worse: int
-    double: int  # those of the better ones that found at least twice as much, and something
+    double: int  # those that found something, and at least twice as much
 
     @classmethod
     def of(cls, ours: Sequence[Sequence[int]], theirs: Sequence[Sequence[int]]) -> CrawlsCompared:
@@ -89,7 +92,7 @@ class CrawlsCompared:
 
 
 def by_topic(study: LexicalStudy, variants: Mapping[str, CrawlerVariant], pages: int, extra: str = "") -> str:
-    """A table: topics in rows, variants in columns, mean relevant pages found."""
+    """A table of the mean number of relevant pages found: a row for each topic, a column for each variant."""
     topics = study.plan.topics
     rows = []
     for topic in topics:
@@ -101,7 +104,8 @@ def by_topic(study: LexicalStudy, variants: Mapping[str, CrawlerVariant], pages:
 
 
 def by_variant(study: LexicalStudy, variants: Mapping[str, CrawlerVariant], against: CrawlerVariant) -> str:
-    """A table: variants in rows; mean relevant pages of each topic in a whole crawl, of all, and who is ahead."""
+    """A table with a row for each variant: mean numbers of relevant pages found by topic, over all topics, and the
+    comparison with one of the variants."""
     topics, pages = study.plan.topics, study.plan.pages
     base, known_as = counts(study, against, topics, pages), dict(zip(variants.values(), variants, strict=True))
     rows = []
@@ -119,6 +123,7 @@ def by_variant(study: LexicalStudy, variants: Mapping[str, CrawlerVariant], agai
 
 
 def crawlers(study: LexicalStudy) -> Section:
+    """What each crawler found."""
     named = {each.name: each for each in CRAWLERS}
     topics, whole = study.plan.topics, study.plan.pages
     base = counts(study, BREADTH, topics, whole)
@@ -171,14 +176,14 @@ def _crawlers_text(study: LexicalStudy, scores: Mapping[str, CrawlsCompared]) ->
 
 
 def _best(study: LexicalStudy, pages: int) -> list[list[int]]:
-    """Of each crawl the most that any context length or set of features found."""
+    """The most that any context length or set of features found in each crawl."""
     tried = [counts(study, each, study.plan.topics, pages) for each in (*CONTEXTS.values(), *FEATURES)]
     most: list[list[int]] = np.max(tried, axis=0).tolist()
     return most
 
 
 def _shown(study: LexicalStudy, variant: CrawlerVariant) -> Figure:
-    """Of the relevant pages that count how many the critic had been shown, mean over the crawls."""
+    """How many of the relevant pages that count the critic had been shown, mean over the crawls."""
     found = []
     for topic, run in study.crawls:
         record, shown = study.record(variant, topic, run), study.shown[topic, run]
@@ -220,7 +225,7 @@ def _each_crawl(study: LexicalStudy, named: Mapping[str, CrawlerVariant]) -> str
 
 
 def _by_its_own_word(study: LexicalStudy) -> str:
-    """Pages that the lexical critic puts at level 1, as the thesis counted, and how many of them are."""
+    """A table of the pages that the lexical critic puts at level 1, as the thesis counted, and of those that are."""
     rows = []
     for topic in study.plan.topics:
         cells = []
@@ -238,6 +243,7 @@ def _by_its_own_word(study: LexicalStudy) -> str:
 
 
 def contexts(study: LexicalStudy) -> Section:
+    """What was found by context length."""
     named = {str(words): variant for words, variant in CONTEXTS.items()}
     panels = {
         short_name(topic): [
@@ -278,6 +284,7 @@ def _best_length(study: LexicalStudy, crawl: tuple[str, int], pages: int) -> flo
 
 
 def features(study: LexicalStudy) -> Section:
+    """What was found by features."""
     named = {"all three" if each == THESIS else each.name: each for each in FEATURES}
     best = {pages: _winners(study, named, pages) for pages in ends(study)}
     head = ["best in so many crawls, ties shared", *(f"{pages} pages" for pages in best)]
@@ -306,6 +313,7 @@ def _winners(study: LexicalStudy, named: Mapping[str, CrawlerVariant], pages: in
 
 
 def combinations(study: LexicalStudy) -> Section:
+    """What was found by the product and by sums of the levels."""
     searched, plan = study.searched, study.plan
     rows = [
         [name, *map(share, found.weights or ()), *([] if found.weights else [""] * 3), share(found.fitness)]
@@ -333,6 +341,7 @@ def combinations(study: LexicalStudy) -> Section:
 
 
 def c_values(study: LexicalStudy) -> Section:
+    """What was found with terms weighed by C-value."""
     named = {"unweighted": THESIS, WEIGHTED.name: WEIGHTED, RARITY.name: RARITY}
     text = (
         "Similarities weighed by the C-values of terms, in pages, anchors and contexts, or not; *by rarity*: C-values "

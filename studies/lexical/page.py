@@ -53,6 +53,7 @@ def write_lexical_page(study: LexicalStudy, folder: Path) -> Path:
 
 
 def sections(study: LexicalStudy) -> list[Section]:
+    """All sections, in the order of the page."""
     return [
         crawlers(study), contexts(study), features(study), combinations(study), c_values(study), levels(study),
         few(study), options(study),
@@ -86,28 +87,29 @@ def _made(study: LexicalStudy) -> str:
 
 
 def accuracy(pages: LevelTable) -> Figure:
-    """The share of pages that are told to be where they are."""
+    """The share of pages that get their level."""
     return float(np.trace(pages) / pages.sum()) if pages.sum() else None
 
 
 def commonest(pages: LevelTable) -> Figure:
-    """The share that one answer for all would get right, if it were known which."""
+    """The share of pages that have the most frequent level."""
     return float(pages.sum(axis=1).max() / pages.sum()) if pages.sum() else None
 
 
 def at_the_target(pages: LevelTable) -> tuple[Figure, Figure]:
     """Precision and recall of level 1."""
-    hits, told, are = pages[0, 0], pages[:, 0].sum(), pages[0].sum()
-    return (float(hits / told) if told else None), (float(hits / are) if are else None)
+    hits, given, are = pages[0, 0], pages[:, 0].sum(), pages[0].sum()
+    return (float(hits / given) if given else None), (float(hits / are) if are else None)
 
 
 def known_mean(values: Sequence[Figure]) -> Figure:
-    """The mean of those that there are."""
+    """The mean of the values that are known."""
     known = [value for value in values if value is not None]
     return mean(known) if known else None
 
 
 def levels(study: LexicalStudy) -> Section:
+    """The levels that pages are given."""
     rows = []
     for rule in RULES:
         crawled, evenly = (list(_tables(study, rule, sample)) for sample in (CRAWLED, EVENLY))
@@ -157,6 +159,7 @@ def _confusion(study: LexicalStudy, topic: str) -> str:
 
 
 def few(study: LexicalStudy) -> Section:
+    """How critics with few examples rank pages."""
     sizes = study.plan.sizes
     panels = {
         short_name(topic): [
@@ -192,6 +195,7 @@ def few(study: LexicalStudy) -> Section:
 
 
 def options(study: LexicalStudy) -> Section:
+    """What each option changes."""
     places = ends(study)
     found = {(each.name, pages): _compared(study, each, pages) for each in OPTIONS for pages in places}
     real = dict(zip(found, discoveries([each.p for each in found.values()]).tolist(), strict=True))
@@ -254,7 +258,7 @@ def _cells(study: LexicalStudy, variant: CrawlerVariant) -> list[str]:
 
 
 def _compared(study: LexicalStudy, variant: CrawlerVariant, pages: int) -> Difference:
-    """In shares of what there is to find, so that all topics count alike."""
+    """The difference in the share of the pages to find, so that all topics count alike."""
     topics = study.plan.everywhere
     ours, base = (
         [

@@ -38,7 +38,7 @@ from forager_lab.level_trials import PAGES, LevelGoal, lesson_of, level_trial
 from forager_lab.matrix import KEPT, Done, Note, Tell, run_matrix
 from forager_lab.metrics import Figure
 from forager_lab.protocol import Record
-from studies.apprentice.study import STEERED_BY
+from studies.apprentice import STEERED_BY
 from studies.kept_parts import PartsFolder, code_behind, make_parts
 from studies.lexical import offline, weights
 from studies.lexical.offline import BACKGROUND, LevelTable, few_examples, given_levels
@@ -245,10 +245,12 @@ class LexicalPlan:
         return self.topics + self.others
 
     def search_part(self) -> SearchPart:
+        """For the other topics."""
         goals = tuple(self.goal(topic) for topic in self.others)
         return SearchPart(goals, self.replays, self.pages, self.breeding, self.seed)
 
     def few_part(self, topic: str) -> FewPart:
+        """For one topic."""
         return FewPart(topic, self.sizes, self.draws, self.seed)
 
     def level_part(self, topic: str, run: int, done: Done) -> LevelPart:

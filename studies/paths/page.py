@@ -14,7 +14,7 @@ from forager.collection.courses import Accuracy, Found, Kind
 from forager_lab.metrics import Figure, mean
 from forager_lab.plots import recall_curves
 from forager_lab.results import GOALS, THRESHOLDS
-from studies.apprentice.study import STEERED_BY
+from studies.apprentice import STEERED_BY
 from studies.page import Section, how_made, runs_text, share, table, write_study
 from studies.paths.labelling import ARRIVING, MANY, TESTED
 from studies.paths.study import (
@@ -106,7 +106,7 @@ def courses(report: Mapping[str, Any]) -> Section:
 
 
 def again(report: Mapping[str, Any]) -> Section:
-    """What depends on chance, taught several times."""
+    """Pages until half and most of the courses, for models that were taught several times."""
     rows = []
     for row in report["results"]:
         found = [group["pages_to_runs"] for group in row["groups"].values()]
@@ -121,6 +121,7 @@ def again(report: Mapping[str, Any]) -> Section:
 
 
 def labelling(labelled: Labelled, groups: Sequence[str], draws: int) -> Section:
+    """How well the CRF names pages."""
     rows = []
     for (model, count), naming in labelled.items():
         told = naming.told / naming.paths if naming.paths else None
@@ -139,6 +140,7 @@ def labelling(labelled: Labelled, groups: Sequence[str], draws: int) -> Section:
 
 
 def harvests(topics: Topics, count: int) -> Section:
+    """The share of relevant pages on each topic."""
     names = [row["strategy"] for row in next(iter(topics.values()))["results"]]
     rows = [
         [
@@ -157,7 +159,7 @@ def harvests(topics: Topics, count: int) -> Section:
 
 
 def similarities(topics: Topics, count: int) -> Section:
-    """The MEMM paper's own measures."""
+    """The measures of the MEMM's paper."""
     names = [row["strategy"] for row in next(iter(topics.values()))["results"]]
     names = [name for name in names if name in ("breadth-first", "best-first", "oracle") or name.startswith("memm")]
     heads = ["topic", "strategy", *(f"at {least}" for least in THRESHOLDS), "sigma"]
@@ -194,6 +196,7 @@ def _best_set(topics: Topics, names: Sequence[str]) -> Iterator[str]:
 
 
 def course_parts(found: Accuracy) -> Section:
+    """How many parts of course pages get their right type."""
     pages = len({outcome.label.url for outcome in found.outcomes})
     sorts = [("headings", Found.HEADING), ("anchors", Found.ANCHOR), ("both", None)]
     counts = [sum(sort in (None, outcome.label.found) for outcome in found.outcomes) for _, sort in sorts]

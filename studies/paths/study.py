@@ -26,7 +26,7 @@ from forager_lab.experiment import PathGoal, Plan, TopicGoal, laboratory
 from forager_lab.matrix import KEPT, Done, Note, Tell, run_matrix
 from forager_lab.protocol import left_out
 from forager_lab.results import figures
-from studies.apprentice.study import STEERED_BY
+from studies.apprentice import STEERED_BY
 from studies.kept_parts import PartsFolder, code_behind, make_parts
 from studies.paths import labelling
 from studies.paths.labelling import COUNTS, MANY, MODELS, LabelPart, NamingCounts
@@ -61,19 +61,20 @@ class PathsPlan:
     parts: Path  # labels by hand of the parts of course pages
     topics: tuple[str, ...] = TOPICS
     runs: int = 1  # on topics
-    draws: int = 3  # times that what depends on chance is taught for courses
+    draws: int = 3  # so often models that depend on chance are taught for courses
     seed: int = 0
-    crawlers: tuple[str, ...] = CRAWLERS
-    again: tuple[str, ...] = AGAIN
+    crawlers: tuple[str, ...] = CRAWLERS  # for courses
+    again: tuple[str, ...] = AGAIN  # for courses, taught several times
     on_topics: tuple[str, ...] = ON_TOPICS
-    models: Mapping[str, str] = field(default_factory=lambda: MODELS)  # that name pages
-    counts: tuple[int, ...] = COUNTS  # of training paths, for that
+    models: Mapping[str, str] = field(default_factory=lambda: MODELS)  # those that name pages
+    counts: tuple[int, ...] = COUNTS  # of the training paths of those
 
     def __post_init__(self) -> None:
         if min(self.runs, self.draws) < 1:
             raise ForagerError("--runs and --draws must be at least 1")
 
     def matrix(self) -> dict[str, Plan]:
+        """The experiments: for courses, for courses taught again, and for each topic."""
         goal = PathGoal(TARGET, GROUPS)
         topics = {f"{TOPIC}{topic}": TopicGoal(topic, halved=True, far=True) for topic in self.topics}
         return {
@@ -86,6 +87,7 @@ class PathsPlan:
         }
 
     def label_parts(self, groups: list[str]) -> list[LabelPart]:
+        """One for each model, number of training paths, group and draw."""
         return [
             LabelPart(TARGET, GROUPS, group, model, count, self.seed + draw)
             for model in self.models.values()
@@ -120,7 +122,10 @@ def run_paths_study(
     tell: Tell = lambda progress: None,
     note: Note = lambda line: None,
 ) -> PathsStudy:
-    """Make what is missing, by so many processes, and put all together. `fresh`: so is what other code made."""
+    """Make the crawls and parts that are missing, by so many processes, and put all together.
+
+    `fresh`: what other code made is made again.
+    """
     typed = type_parts(plan.courses_web, plan.parts)  # first, because its file may be wrong
     done = run_matrix(plan.matrix(), folder, jobs=jobs, fresh=fresh, tell=tell, note=note)
     if done.failed:
