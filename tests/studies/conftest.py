@@ -1,3 +1,5 @@
-"""Studies share the laboratory's cache fixture."""
+"""What tests of the studies share."""
 
-from tests.lab.conftest import own_cache as own_cache
+from tests.lab.conftest import own_cache
+
+__all__ = ["own_cache"]
