@@ -66,6 +66,6 @@ def test_it_goes_on_as_the_version_before_would_have(old: Path) -> None:
 def test_it_can_be_searched_and_exported(old: Path) -> None:
     with SearchIndex(old / "project") as index:
         assert [hit.url for hit in index.search("storm")] == ["http://oakcross.web.test/weather"]
-    export(old / "project", old / "new.jsonl")
+    export(old / "project", old / "new.jsonl", "jsonl")
     new, before = ((old / name).read_text(encoding="utf-8").splitlines() for name in ("new.jsonl", "project.jsonl"))
     assert [json.loads(line) for line in new] == [json.loads(line) for line in before]
