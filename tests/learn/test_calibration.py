@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from forager.learn.calibration import (
     SHORT,
     Calibration,
-    Reals,
     average_precision,
     calibrate,
     quality,
     roc_auc,
     sigmoid,
 )
+from forager.learn.linear import Reals
 from forager.types import Mask
 
 scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=20).filter(
