@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from forager.errors import ForagerError
-from forager.learn.lexical.levels import NARROWEST, WIDEST, Settings
+from forager.learn.lexical.levels import NARROWEST, WIDEST, LevelSettings
 from forager.types import Url
 from forager_lab.experiment import Cell, Plan, laboratory
 from forager_lab.level_trials import PAGES, LevelGoal, lesson_of
@@ -97,7 +97,7 @@ CRAWLERS = (
     Variant("oracle", "oracle", PLAIN_CRITIC),
 )
 CONTEXTS = {
-    words: THESIS if words == Settings().context else plain(f"{words} words", f"context={words}", tested=True)
+    words: THESIS if words == LevelSettings().context else plain(f"{words} words", f"context={words}", tested=True)
     for words in range(NARROWEST, WIDEST + 1)
 }
 SETS = ("context", "content", "page", "context+content", "context+page", "content+page")

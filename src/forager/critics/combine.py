@@ -1,9 +1,9 @@
-"""Critics of critics: all of them, any of them, not this one.
+"""Critics made of other critics: all of them, any of them, not this one.
 
     relevance(a & b) = min(a, b)        relevance(a | b) = max(a, b)        relevance(~a) = 1 - a
 
-Minimum and maximum keep yes and no exact, and a & a is a; a product would take two critics for independent, which two
-that read the same words never are. Nested at will: `biology & ~(Predicate(language="de") | shop)`.
+With minimum and maximum, yes and no stay exact, and a & a is a. A product would be right only for independent critics,
+and two critics that read the same words never are. They can be nested: `biology & ~(Predicate(language="de") | shop)`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Combines:
 
 
 class _Combination(Combines):
-    """Several critics, and a rule that makes one number of what they say of a page."""
+    """Several critics, and a rule that makes one number of their relevances."""
 
     name = ""
     focus = RELEVANT
@@ -63,7 +63,7 @@ class _Combination(Combines):
         return f"{self.name}-{of & 0xFFFFFFFF:08x}"
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
-        """Fit each critic on the same pages, which are therefore all held in memory while this runs."""
+        """Fit each critic on the same pages. All pages are in memory while this runs."""
         pages, labels = list(pages), list(labels)
         for critic in self.critics:
             critic.fit(pages, labels)
@@ -78,7 +78,7 @@ class _Combination(Combines):
 
 
 class And(_Combination):
-    """As relevant as the critic that thinks least of the page."""
+    """The smallest relevance that any of the critics gives."""
 
     name = "and"
 
@@ -88,7 +88,7 @@ class And(_Combination):
 
 
 class Or(_Combination):
-    """As relevant as the critic that thinks most of the page."""
+    """The largest relevance that any of the critics gives."""
 
     name = "or"
 
@@ -98,7 +98,7 @@ class Or(_Combination):
 
 
 class Not(_Combination):
-    """What the critic does not want."""
+    """Wants what the critic does not want."""
 
     name = "not"
 

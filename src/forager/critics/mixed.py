@@ -2,9 +2,9 @@
 
     relevance(u) = mean over the critics of their relevance of u
 
-A mean, because each of them is a probability of the same thing, none knows the others' errors, and one that is silent
-(no keyword on the page) should weigh against the page but not veto it. Classes and focus are those of the first critic,
-whose topics are scaled so that the focus sums to the relevance.
+It is a mean, because each critic gives a probability of the same thing and makes errors of its own. A critic that finds
+nothing (no keyword is on the page) should count against the page, but not rule it out. Classes and focus are those of
+the first critic; its topics are scaled so that the focus sums to the relevance.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from forager.types import Critic, Floats, Judgement, Mask, Page
 
 
 class Mixed(Combines):
+    """The mean of several critics."""
+
     def __init__(self, *critics: Critic) -> None:
         if not critics:
             raise ForagerError("a mix of no critics: give at least one")
@@ -40,7 +42,7 @@ class Mixed(Combines):
         return f"mixed-{of & 0xFFFFFFFF:08x}"
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
-        """Fit the first: the others were told in words."""
+        """Fit the first critic. The others are not learnt: the user has given them in words."""
         self.critics[0].fit(pages, labels)
 
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
@@ -56,7 +58,7 @@ def _mean(said: Sequence[Judgement], focus: Mask, version: str) -> Judgement:
 
 
 def _scaled(topics: Floats, focus: Mask, relevance: float) -> Floats:
-    """The same within the focus and within the rest, with the relevance as the focus' share."""
+    """Topics in the same proportions, with the focus scaled to sum to the relevance, and the rest to 1 - relevance."""
     scaled = topics.copy()
     for side, share in ((focus, relevance), (~focus, 1 - relevance)):
         whole = topics[side].sum()

@@ -351,7 +351,7 @@ class CrfLikelihood:
 
 
 def discounted_reward(crf: Crf, paths: Paths, goals: Sequence[int], gamma: float = 0.5) -> Reals:
-    """R(y), (s,), over all paths, whether they reach a goal or not; 0 for a state of whose kind there is no position."""
+    """R(y), (s,), over all paths, whether they reach a goal or not; 0 for a state whose kind no position has."""
     if not 0 < gamma <= 1:
         raise ForagerError(f"a reward with gamma {gamma}: give more than 0, and 1 at most")
     goal = np.isin(np.arange(crf.states), list(goals))
