@@ -36,6 +36,15 @@ def test_average_precision_by_definition(pages: list[tuple[int, bool]]) -> None:
     assert average_precision(scores, wanted) == pytest.approx(np.mean([np.mean(each) for each in above]))
 
 
+def test_one_side_alone_has_no_order() -> None:
+    scores, all_wanted = np.array([0.1, 0.7]), np.array([True, True])
+    for measure in (roc_auc, average_precision):
+        assert np.isnan(measure(scores, ~all_wanted))
+        assert np.isnan(measure(scores[:0], all_wanted[:0]))
+    assert np.isnan(roc_auc(scores, all_wanted))
+    assert average_precision(scores, all_wanted) == 1
+
+
 def drawn(calibration: Calibration, n: int) -> tuple[Reals, Reals, Mask, Reals]:
     """Pages whose relevance is what the calibration says."""
     rng = np.random.default_rng(0)

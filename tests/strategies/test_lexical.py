@@ -7,9 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from forager.critics.combine import Not
+from forager.critics.combine import Mixed, Not
 from forager.critics.lexical import LexicalCritic
-from forager.critics.mixed import Mixed
 from forager.critics.predicate import Predicate
 from forager.errors import ForagerError
 from forager.learn.lexical.cvalue import TermList

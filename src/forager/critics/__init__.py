@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from typing import cast
 
 from forager import registry
-from forager.critics.combine import And, Not, Or
+from forager.critics.combine import And, Mixed, Not, Or
 from forager.critics.cosine import Cosine
 from forager.critics.description import Description
 from forager.critics.lexical import LexicalCritic
-from forager.critics.mixed import Mixed
 from forager.critics.mlp import Mlp
 from forager.critics.naive_bayes import NaiveBayes
 from forager.critics.predicate import Function, Predicate

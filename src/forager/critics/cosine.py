@@ -1,4 +1,4 @@
-"""As relevant as the page is similar to the example most like it.
+"""A page is as relevant as it is similar to the example most like it.
 
     raw       = z = max over the targets d of cos(p,d)        the targets: training pages in focus
     relevance = sigmoid(slope z + bias)                       or z itself if `calibrate` is off

@@ -120,7 +120,7 @@ class FromExamples(Combines):
 
         No class is added: a page goes to the class of its side that it looks most like.
         """
-        focus = self._known("ask for feedback").focus
+        focus = self._known("give feedback").focus
         sides = [focus if yes else ~focus for yes in wanted]
         judged = zip(self.judge(pages), sides, strict=True)
         labels = [self.classes[int(np.argmax(np.where(side, one.topics, -1)))] for one, side in judged]
@@ -169,7 +169,7 @@ class FromExamples(Combines):
 
     def _train(self, corpus: Corpus) -> None:
         focus = focus_of(corpus.classes, self.focus)
-        if len(set(focus[corpus.codes].tolist())) < 2:  # feedback may have taken the last page of a side
+        if len(set(focus[corpus.codes].tolist())) < 2:  # feedback may have changed the label of the last page of a side
             raise ForagerError("all pages are wanted, or none is: give pages of both kinds")
         model, left_out = self._learn(corpus, focus)
         usable = np.isfinite(left_out.z)

@@ -13,9 +13,9 @@ Pr(c) is the share of c among the training instances; or it is the same for all 
     HashedNaiveBayes    for two classes, low and high relevance, and a stream without end. It keeps the counts in a
                         table of fixed size, and gives a `Linear`.
 
-The numerator, the denominator and Pr(c) are computed in one place. The sums over t are not: `SparseNaiveBayes` adds 32
-bit logarithms of the pairs that occur, because 64 bits would take twice the memory and time; `DenseNaiveBayes` has few
-numbers and adds them in 64 bits.
+The numerator, the denominator and Pr(c) are computed in one place. The sums over t are not. `SparseNaiveBayes` adds 32
+bit logarithms: 64 bits would take twice the memory and, with 500 classes, three times as long. `DenseNaiveBayes` has
+fewer numbers and adds them in 64 bits.
 """
 
 from __future__ import annotations
