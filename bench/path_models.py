@@ -16,7 +16,7 @@ from typing import TypedDict
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from forager.learn.chains import crf_training, memm
+from forager.learn.chains import crf, memm
 from forager.learn.chains.paths import LINK, PAGE, Paths
 
 LONGEST, A_PAGE, STATES, LABELS = 10, 100, 5, 26
@@ -53,7 +53,7 @@ def teach_memm(sequences: int, features: int) -> int:
     rng, done = np.random.default_rng(0), [0]
     states, offsets = walks(sequences, rng)
     paths = Paths(seen(states, STATES, features, rng), offsets)
-    memm.train(paths, states, count=STATES, heard=lambda iteration, value: done.append(iteration))
+    memm.train(paths, states, count=STATES, report=lambda iteration, value: done.append(iteration))
     return done[-1]
 
 
@@ -67,7 +67,7 @@ def teach_crf(sequences: int, features: int) -> int:
     states = rng.integers(0, LABELS, offsets[-1]) + LABELS * (kinds == LINK)
     paths = Paths(seen(states, 2 * LABELS, features, rng), offsets, kinds)
     of_states = np.repeat([PAGE, LINK], LABELS).astype(np.int32)
-    crf_training.train(paths, states.astype(np.int32), of_states, heard=lambda i, value: done.append(i))
+    crf.train(paths, states.astype(np.int32), of_states, report=lambda i, value: done.append(i))
     return done[-1]
 
 

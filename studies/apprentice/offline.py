@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.learn.buckets import Buckets, split_of
+from forager.learn.naive_bayes import HashedNaiveBayes, split_of
 from forager.strategies.apprentice.around import Around, Kind, Window
 from forager.types import Floats, Ids, Mask, Ragged
 from forager_lab.metrics import Figure
@@ -81,7 +81,7 @@ class InstanceAccuracy:
 
 def accuracy(clues: Ragged, relevance: Floats, learnt: Mask) -> InstanceAccuracy | None:
     """Learn from some instances and test on the others. None if one side lacks one of the two kinds."""
-    learner = Buckets(SIZE)
+    learner = HashedNaiveBayes(SIZE)
     learner.learn(clues.take(np.flatnonzero(learnt)), relevance[learnt])
     model = learner.linear()
     if model is None or learner.split is None:

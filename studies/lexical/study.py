@@ -29,7 +29,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.learn.lexical.levels import NARROWEST, WIDEST, Settings
+from forager.learn.lexical.levels import NARROWEST, WIDEST, LevelSettings
 from forager.registry import Spec
 from forager.types import Parts, Url
 from forager_lab.experiment import Cell, Plan, laboratory
@@ -99,7 +99,7 @@ CRAWLERS = (
     CrawlerVariant("oracle", "oracle", PLAIN_CRITIC),
 )
 CONTEXTS = {
-    words: THESIS if words == Settings().context else plain(f"{words} words", f"context={words}", tested=True)
+    words: THESIS if words == LevelSettings().context else plain(f"{words} words", f"context={words}", tested=True)
     for words in range(NARROWEST, WIDEST + 1)
 }
 SETS = ("context", "content", "page", "context+content", "context+page", "content+page")

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from forager.learn.chains.crf import Crf, discounted_reward
-from forager.learn.chains.crf_training import train
+from forager.learn.chains.crf import Crf, discounted_reward, train
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.paths import Ground, Outcome, ShownPath, Step

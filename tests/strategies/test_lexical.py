@@ -7,13 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from forager.critics.combine import Not
-from forager.critics.lexical import Lexical as LexicalCritic
-from forager.critics.mixed import Mixed
+from forager.critics.combine import Mixed, Not
+from forager.critics.lexical import LexicalCritic
 from forager.critics.predicate import Predicate
 from forager.errors import ForagerError
 from forager.learn.lexical.cvalue import TermList
-from forager.learn.lexical.levels import Settings, TopicLevels
+from forager.learn.lexical.levels import LevelSettings, TopicLevels
 from forager.registry import make
 from forager.strategies.lexical.links import LinkScore
 from forager.strategies.lexical.strategy import LearningLexical, Lexical, lexical
@@ -27,7 +26,7 @@ TERMS = [["gene therapy", "dna"], ["gene", "cell culture"], ["science"]]
 class ByTitle(Predicate):
     """A critic with a path of three levels, for which a page has its title as its one term."""
 
-    def __init__(self, settings: Settings | None = None, spoken: bool = True) -> None:
+    def __init__(self, settings: LevelSettings | None = None, spoken: bool = True) -> None:
         super().__init__(keywords=["gene"])
         self.levels, self.spoken = TopicLevels(TERMS, [[2, 1], [1, 1], [5]], settings), spoken
 
@@ -129,11 +128,11 @@ def test_found_again_the_best_counts_or_as_chosen() -> None:
 
 
 def test_settings_are_those_of_the_critic_unless_given() -> None:
-    critic = ByTitle(Settings(weighted=True, context=6, parent_terms=1, strict=False))
+    critic = ByTitle(LevelSettings(weighted=True, context=6, parent_terms=1, strict=False))
     same = lexical(critic=critic)
     assert same.links.path is critic.levels
     other = lexical(critic=critic, weighted=False, parent_terms=0, context=8).links.path
-    assert other.settings == Settings(weighted=False, context=8, parent_terms=0, strict=False)
+    assert other.settings == LevelSettings(weighted=False, context=8, parent_terms=0, strict=False)
     assert other.terms == critic.levels.terms
     assert [each.tolist() for each in other.weights] == [[2, 1], [1, 1], [5]]
 
@@ -141,9 +140,9 @@ def test_settings_are_those_of_the_critic_unless_given() -> None:
 def test_c_values_can_change_a_level() -> None:
     """gene is like "gene therapy" (LS 1/4, C 2) and "gene" (LS 1, C 1): at level 1 it has 1/4, at level 2 1/2."""
     anchor = page_of("http://a.test/", '<a href="/1">gene</a>')
-    heavy = ByTitle(Settings(weighted=True))
+    heavy = ByTitle(LevelSettings(weighted=True))
     assert lexical(critic=heavy, features="content").score(visit_of(anchor)).scores.tolist() == [-2]
-    heavy.levels = TopicLevels(TERMS, [[9, 1], [1, 1], [5]], Settings(weighted=True))
+    heavy.levels = TopicLevels(TERMS, [[9, 1], [1, 1], [5]], LevelSettings(weighted=True))
     assert lexical(critic=heavy, features="content").score(visit_of(anchor)).scores.tolist() == [-1]
     assert lexical(critic=heavy, features="content", weighted=False).score(visit_of(anchor)).scores.tolist() == [-2]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from forager.crawl.sweep import NO_GRAPH
 from forager.errors import ForagerError
-from forager.learn.lexical.levels import Settings, TopicLevels
+from forager.learn.lexical.levels import LevelSettings, TopicLevels
 from forager.strategies.lexical import learning as lexical_learning
 from forager.strategies.lexical.learning import Lifts, Outcomes, Places, clues, keys_of, words_of
 from forager.strategies.lexical.strategy import LearningLexical, lexical
@@ -116,7 +116,7 @@ def test_what_turns_out_later_counts_in_the_next_sweep() -> None:
 
 # ---- terms -----------------------------------------------------------------------------------------------------------
 
-PATH = TopicLevels([["dna"], ["gene"]], [[2], [3]], Settings(context=4))
+PATH = TopicLevels([["dna"], ["gene"]], [[2], [3]], LevelSettings(context=4))
 
 
 def test_lifts_by_hand() -> None:
@@ -129,7 +129,7 @@ def test_lifts_by_hand() -> None:
     lifts.weigh()
     expected = [(1 + 2.5) / (1 + 5) / 0.5, (1 + 2.5) / (3 + 5) / 0.5]
     assert lifts.lifts.tolist() == pytest.approx(expected)
-    plain, weighed = lifts.levels(), Lifts(TopicLevels(PATH.terms, PATH.weights, Settings(weighted=True)), 2.0)
+    plain, weighed = lifts.levels(), Lifts(TopicLevels(PATH.terms, PATH.weights, LevelSettings(weighted=True)), 2.0)
     assert np.concatenate(plain.weights).tolist() == pytest.approx(expected)
     assert plain.settings.weighted
     weighed.learn(terms(["dna", "gene", "gene", "gene"]), np.array([1, 1, 0, 0], np.float32))
@@ -162,7 +162,7 @@ def test_terms_that_led_to_good_pages_change_the_level_of_links() -> None:
     weights = dict(zip(strategy.links.words.terms[0], strategy.links.words.weights[0].tolist(), strict=True))
     assert weights["dna"] > 1
     assert dict(zip(strategy.links.words.terms[1], strategy.links.words.weights[1].tolist(), strict=True))["gene"] < 1
-    assert strategy.links.path.settings == Settings(context=4)  # pages are judged as before
+    assert strategy.links.path.settings == LevelSettings(context=4)  # pages are judged as before
 
 
 # ---- keeping ---------------------------------------------------------------------------------------------------------

@@ -25,7 +25,8 @@ from typing import Self
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.learn.multinomial import Multinomial, Tally
+from forager.learn.counts import TermCounter
+from forager.learn.naive_bayes import DenseNaiveBayes
 from forager.learn.tfidf import Idf, find
 from forager.paths import Ground, ShownPath, hop_layers
 from forager.paths.ground import Heard
@@ -47,7 +48,7 @@ class ContextGraph:
         self.layers, self.terms, self.vocabulary, self.threshold = layers, terms, vocabulary, threshold
         self._made = f"features of version {FEATURES}, layers 0 to {layers}, {terms} terms a page"
         self._idf: Idf | None = None  # of the words that count
-        self._model: Multinomial | None = None
+        self._model: DenseNaiveBayes | None = None
 
     # ---- learning
 
@@ -61,11 +62,11 @@ class ContextGraph:
             raise ForagerError("context-graph: the web to learn on has no target that can be read: give it targets")
         new = copy(self)
         new._idf = _only(Idf.of(bag for bag, _ in bags), np.unique(np.concatenate(within)))
-        tally = Tally(self.layers + 1)
+        counter = TermCounter(range(self.layers + 1))
         for bag, at in bags:
             if at >= 0:
-                tally.add(new._strongest(bag), np.array([at], np.int32))
-        new._model = tally.model(even=True)
+                counter.add(new._strongest(bag).values, at)
+        new._model = DenseNaiveBayes.of(counter.counts(), even=True)
         return new
 
     def _strongest(self, bag: Terms) -> Ragged:
@@ -119,7 +120,7 @@ class ContextGraph:
         new = copy(self)
         if np.asarray(parts["taught"]):
             new._idf = Idf(np.asarray(parts["idf_terms"]), np.asarray(parts["idf_weights"]), 0.0)
-            new._model = Multinomial.from_parts(parts)
+            new._model = DenseNaiveBayes.from_parts(parts)
         return new
 
     def merge(self, parts: Sequence[Parts]) -> Parts:

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.learn.chains.weights import Weights
+from forager.learn.chains.vocabulary import FeatureWeights
 from forager.types import Floats, Links, Page, Terms
 from forager.web.text import (
     ROW_END,
@@ -71,7 +71,7 @@ class Seen:
         block[np.arange(len(of_links)) - starts[of_links], of_links] = codes[: starts[-1]]
         return cls(block, np.unique(codes[starts[-1] :]))
 
-    def sums(self, weights: Weights) -> tuple[Floats, Floats]:
+    def sums(self, weights: FeatureWeights) -> tuple[Floats, Floats]:
         """What the weights of each link add up to, (n, c), and those of the page, (c,)."""
         return weights.sums(mixed(np.concatenate((self.links.ravel(), self.page))), *self.links.shape)
 

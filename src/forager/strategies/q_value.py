@@ -23,7 +23,8 @@ from typing import Self
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.learn.multinomial import Multinomial, Tally
+from forager.learn.counts import TermCounter
+from forager.learn.naive_bayes import DenseNaiveBayes
 from forager.paths import Bins, Ground, ShownPath, bins, page_values
 from forager.paths.ground import Heard
 from forager.strategies.apprentice.around import beside
@@ -49,7 +50,7 @@ class QValue:
             )
         self.gamma, self.values, self.near, self.deepest = gamma, values, near, deepest
         self._made = f"features of version {FEATURES}, {near} words near a link"
-        self._model: Multinomial | None = None
+        self._model: DenseNaiveBayes | None = None
         self._means: Floats = np.empty(0, np.float32)  # of the bins, rising
 
     # ---- learning
@@ -59,7 +60,7 @@ class QValue:
         binned = self._binned(ways)
         bin_of = np.full(len(ground), -1, np.int32)
         bin_of[ways.graph.targets] = binned.members  # one for each page v: Q(u,v) is the same for all u
-        tally = Tally(len(binned.means))
+        counter = TermCounter(range(len(binned.means)))
         for number, page in zip(ways.teachers.tolist(), ground.pages(ways.teachers.tolist()), strict=True):
             if page is not None:
                 ends = ground.ends(page)
@@ -67,9 +68,9 @@ class QValue:
                 rows = np.flatnonzero(known >= 0)
                 own, head = self.described(page, page.links.take(rows.tolist()))
                 everywhere = Ragged(np.tile(head, len(rows)), np.arange(len(rows) + 1) * len(head))
-                tally.add(beside([own, everywhere]), known[rows])
+                counter.add_rows(beside([own, everywhere]), known[rows].tolist())
         new = copy(self)
-        new._model, new._means = tally.model(even=False), binned.means
+        new._model, new._means = DenseNaiveBayes.of(counter.counts(), even=False), binned.means
         return new
 
     def _binned(self, ways: Ways) -> Bins:
@@ -129,7 +130,7 @@ class QValue:
         check_made("q-value", parts, self._made)
         new = copy(self)
         if np.asarray(parts["taught"]):
-            new._model, new._means = Multinomial.from_parts(parts), np.asarray(parts["means"], np.float32)
+            new._model, new._means = DenseNaiveBayes.from_parts(parts), np.asarray(parts["means"], np.float32)
         return new
 
     def merge(self, parts: Sequence[Parts]) -> Parts:

@@ -3,7 +3,8 @@
 The critic judges pages. The apprentice predicts from u alone what the critic will say of v: the features of (u,v) are
 <t,d>, the words around the link with their offsets in the leaves of u (`around`). Every (u,v) with both ends fetched is
 an instance, labelled with the critic's raw score of v. Naive Bayes over a low and a high bucket of relevance
-(`buckets`) predicts Pr(high | u,v); logistic regression and the linear unit (`regression`) may stand in for it.
+(`forager.learn.naive_bayes`) predicts Pr(high | u,v); logistic regression and the linear unit (`forager.learn.linear`)
+may stand in for it.
 
 After each batch of pages the apprentice is trained, and all that waits is scored again with the new weights. Before
 there is anything to learn from, the prior is the baseline: Pr(c*|u).
@@ -32,9 +33,8 @@ from typing import Literal, Self
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.learn.buckets import Buckets, Smoothing
-from forager.learn.linear import Linear, number, sigmoid, slots
-from forager.learn.regression import Regression
+from forager.learn.linear import Linear, Regression, number, sigmoid, slots
+from forager.learn.naive_bayes import HashedNaiveBayes, Smoothing
 from forager.strategies.apprentice.around import Around, Kind
 from forager.strategies.apprentice.instances import Instances, most_surprising
 from forager.types import (
@@ -84,8 +84,8 @@ class Apprentice:
         self.combine, self.every = Combine(Policy(combine)), batch
         self.trust, self.tau, self.active, self.labels = trust, tau, active, labels
         self.around = Around(features, d_max, most, tuple(classes), topics, cocitation)
-        self._learner: Buckets | Regression = (
-            Buckets(size, smoothing=smoothing, length=length)
+        self._learner: HashedNaiveBayes | Regression = (
+            HashedNaiveBayes(size, smoothing=smoothing, length=length)
             if learner == "naive-bayes"
             else Regression(size, logistic=learner == "logistic", rate=rate, passes=passes)
         )

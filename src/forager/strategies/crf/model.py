@@ -26,8 +26,7 @@ from forager.errors import ForagerError
 from forager.learn.chains.crf import Crf
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.rows import CURE, LEAST, Reals, finite
-from forager.learn.chains.vocabulary import Vocabulary
-from forager.learn.chains.weights import Weights
+from forager.learn.chains.vocabulary import FeatureWeights, Vocabulary
 from forager.strategies.crf.examples import FAIL, GOAL, Lessons
 from forager.strategies.link_features import Seen
 from forager.types import Floats, Parts, Terms
@@ -52,20 +51,20 @@ class Model:
         return not self.crf.of(LINK).any()
 
     @cached_property
-    def _weights(self) -> Weights:
+    def _weights(self) -> FeatureWeights:
         """What features add to the c states of their kind; single: those of pages."""
         of_pages = self.crf.weights[: len(self.pages), self.crf.of(PAGE)]
         if self.single:
-            return Weights(self.pages.terms, of_pages)
+            return FeatureWeights(self.pages.terms, of_pages)
         of_links = self.crf.weights[: len(self.links), self.crf.of(LINK)]
         terms = np.concatenate((self.pages.terms, self.links.terms))
         order = np.argsort(terms, kind="stable")
-        return Weights(terms[order], np.concatenate((of_pages, of_links))[order])
+        return FeatureWeights(terms[order], np.concatenate((of_pages, of_links))[order])
 
     @cached_property
-    def _steps(self) -> Weights:
+    def _steps(self) -> FeatureWeights:
         """What features of links add to the pairs of states that have any."""
-        return Weights(self.links.terms, self.crf.steps)
+        return FeatureWeights(self.links.terms, self.crf.steps)
 
     @cached_property
     def _edges(self) -> tuple[Floats, Floats]:

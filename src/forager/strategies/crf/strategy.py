@@ -31,7 +31,7 @@ from typing import Literal, Self
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.learn.chains.fitting import Heard, Settings
+from forager.learn.chains.fitting import FitSettings, ReportIteration
 from forager.learn.chains.rows import Reals
 from forager.paths import Ground, Outcome, ShownPath, used_once
 from forager.paths.sampling import sample_paths
@@ -75,7 +75,7 @@ class PathForager:
         self.features = Features(ours, frozenset(known))
         self.version = 2 * VERSION + ours
         self.made = f"{states} states, features {features} of version {VERSION}, headings {', '.join(known) or 'none'}"
-        self.teacher = Teacher(states, reward, gamma, least, Settings(variance, iterations, 1e-5), self.version)
+        self.teacher = Teacher(states, reward, gamma, least, FitSettings(variance, iterations, 1e-5), self.version)
         self.draw = partial(
             sample_paths, goals=goals, fails=fails, longest=longest, starts=starts, lists=lists, seed=seed
         )
@@ -110,7 +110,7 @@ class PathForager:
 
     # ---- learning
 
-    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: ReportIteration | None = None) -> Self:
         for concern in used_once(shown):
             warnings.warn(str(concern), stacklevel=2)
         if shown and not any(path.outcome is Outcome.GOAL for path in shown):

@@ -1,6 +1,6 @@
 """Training of a path forager: weights by maximum likelihood, then the reward of each state.
 
-*Reward*, with n positions in path x and R_i(y) the chance to end in goal from y at i as the model sees x (`lattice`):
+*Reward*, with n positions in path x and R_i(y) the chance to end in goal from y at i as the model sees x (`Lattice`):
 
     thesis    R(y) = mean over x of sum over i of gamma^(n-i) R_i(y) / sum over i of gamma^(n-i)
     visited   R(y) = sum over x and i of Pr(y_i=y|x) gamma^(n-i) R_i(y) / sum over x and i of Pr(y_i=y|x)
@@ -22,9 +22,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from forager.learn.chains.crf import Crf, discounted_reward
-from forager.learn.chains.crf_training import train
-from forager.learn.chains.fitting import Heard, Settings
+from forager.learn.chains.crf import Crf, discounted_reward, train
+from forager.learn.chains.fitting import FitSettings, ReportIteration
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.rows import Reals, shares
 from forager.learn.chains.vocabulary import Vocabulary
@@ -44,10 +43,10 @@ class Teacher:
     reward: Reward
     gamma: float  # 0: by cross-validation
     least: int  # sites that a feature must occur on
-    settings: Settings
+    settings: FitSettings
     version: int  # of the features
 
-    def taught(self, lessons: Lessons, heard: Heard | None = None) -> Model:
+    def taught(self, lessons: Lessons, heard: ReportIteration | None = None) -> Model:
         names = label_order(lessons.labels)
         chain = _Chain(names, self.states, *lessons.known(self.least))
         paths = chain.paths(lessons)
@@ -55,9 +54,9 @@ class Teacher:
         reward = self._reward(crf, paths, chain.goals, self.gamma or self._best_gamma(chain, lessons))
         return Model(crf, reward, names, chain.pages, chain.links)
 
-    def _trained(self, chain: _Chain, lessons: Lessons, paths: Paths, heard: Heard | None = None) -> Crf:
+    def _trained(self, chain: _Chain, lessons: Lessons, paths: Paths, heard: ReportIteration | None = None) -> Crf:
         states = chain.states_of(lessons)
-        return train(paths, states, chain.kinds, version=self.version, settings=self.settings, heard=heard)
+        return train(paths, states, chain.kinds, version=self.version, settings=self.settings, report=heard)
 
     def _reward(self, crf: Crf, paths: Paths, goals: Sequence[int], gamma: float) -> Reals:
         worth = visited_reward if self.reward == "visited" else discounted_reward

@@ -27,7 +27,7 @@ from scipy.sparse import csr_matrix
 from forager.errors import ForagerError
 from forager.learn.chains.rows import Sparse
 from forager.learn.chains.vocabulary import Vocabulary
-from forager.learn.tfidf import Idf, Weighed, find
+from forager.learn.tfidf import Idf, TfidfRows, find
 from forager.types import Bag, Floats, Ids, Parts, Ragged, Terms
 
 WORDS = 20_000  # of the most pages, that count
@@ -51,7 +51,7 @@ class Clusters:
         terms = (shared if len(shared) else Vocabulary.of(bags, most=WORDS)).terms
         if not len(terms):
             raise ForagerError("hmm: there is no word on the pages to learn from: give pages with text")
-        pages = _counting(Weighed.of(bags, idf), terms)
+        pages = _counting(TfidfRows.of(bags, idf), terms)
         axes = _axes(pages, dimensions, seed)
         return cls(idf, terms, axes, x_means(_unit(pages @ axes), most, seed))
 
@@ -60,11 +60,11 @@ class Clusters:
 
     def weighed(self, bags: Ragged) -> Sparse:
         """The words of pages that count, by their weights, (n, T): what `nearest` wants."""
-        return _counting(Weighed.of(bags, self.idf), self.terms)
+        return _counting(TfidfRows.of(bags, self.idf), self.terms)
 
     def weighed_bag(self, bag: Bag) -> tuple[NDArray[np.intp], Floats]:
         """The same of one page: which words they are, and their weights."""
-        weighed = Weighed.of_bag(bag, self.idf)
+        weighed = TfidfRows.of_bag(bag, self.idf)
         at, known = find(weighed.terms, self.terms)
         return at[known], weighed.weights[known]
 
@@ -88,7 +88,7 @@ class Clusters:
         return cls(idf, *(np.asarray(parts[name]) for name in ("lsi_terms", "lsi_axes", "centroids")))
 
 
-def _counting(weighed: Weighed, terms: Terms) -> Sparse:
+def _counting(weighed: TfidfRows, terms: Terms) -> Sparse:
     """X: of all words those that count."""
     at, known = find(weighed.terms, terms)
     offsets = np.searchsorted(weighed.rows[known], np.arange(weighed.count + 1))  # rows rise: no need to sort

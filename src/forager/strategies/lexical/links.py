@@ -23,8 +23,7 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.learn.lexical.cvalue import TermList
-from forager.learn.lexical.levels import Match, Place, TopicLevels
-from forager.learn.lexical.windows import LinkTexts
+from forager.learn.lexical.levels import LinkTexts, PagePlace, TermMatch, TopicLevels
 from forager.types import Critic, Floats, Page, Visit
 
 Form: TypeAlias = Literal["product", "sum"]
@@ -116,7 +115,7 @@ class LinkLevels:
     def page(self, page: Page) -> int:
         return self._place(page).level
 
-    def _place(self, page: Page) -> Place:
+    def _place(self, page: Page) -> PagePlace:
         found = self.critic.terms_of(page)
         return self.path.page_place(found.terms, found.weights)
 
@@ -155,10 +154,10 @@ def with_levels(critic: object) -> HasLevels:
     )
 
 
-def _told(name: str, level: int, outside: int, matches: list[Match]) -> list[tuple[str, float]]:
+def _told(name: str, level: int, outside: int, matches: list[TermMatch]) -> list[tuple[str, float]]:
     if level == outside:
         return [(f"{name} at no level", 0.0)]
-    there: dict[str, Match] = {}
+    there: dict[str, TermMatch] = {}
     for match in matches:
         if match.level == level:
             there.setdefault(match.term, match)  # the first is the strongest; the others are parts of it, mostly

@@ -23,8 +23,7 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.learn.chains.rows import Reals
-from forager.learn.lexical.levels import Settings
-from forager.learn.lexical.windows import LinkTexts
+from forager.learn.lexical.levels import LevelSettings, LinkTexts
 from forager.strategies.lexical.learning import Lifts, Outcomes, Places, clues, keys_of, words_of
 from forager.strategies.lexical.links import FEATURES, LEARNT, Form, LinkLevels, LinkScore
 from forager.types import (
@@ -142,7 +141,7 @@ def lexical(
     b: float = LEARNT[1],
     c: float = LEARNT[2],
     weighted: bool | None = None,
-    context: int = Settings().context,
+    context: int = LevelSettings().context,
     parent_terms: int | None = None,
     finer: bool = False,
     combine: Literal["best", "first", "latest", "mean"] = "best",

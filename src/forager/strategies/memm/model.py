@@ -10,8 +10,7 @@ import numpy as np
 
 from forager.learn.chains.memm import Memm
 from forager.learn.chains.rows import Reals
-from forager.learn.chains.vocabulary import Vocabulary
-from forager.learn.chains.weights import Weights
+from forager.learn.chains.vocabulary import FeatureWeights, Vocabulary
 from forager.strategies.link_features import Codes
 from forager.strategies.memm.observations import VERSION, Observer, ahead, here
 from forager.types import Floats, Links, Page, Parts
@@ -36,18 +35,18 @@ class Known:
         """What each code adds."""
         return self._weights(first).each(mixed(codes.copy()))
 
-    def _weights(self, first: bool) -> Weights:
+    def _weights(self, first: bool) -> FeatureWeights:
         return self._at_first if first else self._later
 
     @cached_property
-    def _at_first(self) -> Weights:
+    def _at_first(self) -> FeatureWeights:
         return self._weighed(self.model.first)
 
     @cached_property
-    def _later(self) -> Weights:
+    def _later(self) -> FeatureWeights:
         return self._weighed(self.model.after)
 
-    def _weighed(self, now: Reals) -> Weights:
+    def _weighed(self, now: Reals) -> FeatureWeights:
         """Of each word what it adds here and ahead, so that it is looked up once."""
         features, once = np.unique(mixed(self.codes.copy()), return_index=True)
         rows = []
@@ -55,7 +54,7 @@ class Known:
             names, are = side(self.codes[once])
             places, known = self.vocabulary.find(names)
             rows.append(weights[places] * (known & are)[:, None])
-        return Weights(features, np.concatenate(rows, axis=1))
+        return FeatureWeights(features, np.concatenate(rows, axis=1))
 
     # ---- keeping
 

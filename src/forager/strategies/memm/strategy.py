@@ -25,7 +25,7 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.learn.chains import memm
-from forager.learn.chains.fitting import Settings
+from forager.learn.chains.fitting import FitSettings
 from forager.learn.chains.rows import CURE, finite, shares
 from forager.learn.tfidf import Query
 from forager.paths import Ground, ShownPath
@@ -65,7 +65,7 @@ class MemmCrawler:
                 "memm: states must be at least 2, gamma between 0 and 1, count and least at least 1, keywords 0 or more"
             )
         self.inference, self.states, self.gamma = inference, states, gamma
-        settings = Settings(variance=variance, iterations=iterations, tolerance=1e-5)
+        settings = FitSettings(variance=variance, iterations=iterations, tolerance=1e-5)
         self.teacher = Teacher(
             tuple(query.words), Sets(features), drawn, states, count, keywords, least, settings, seed
         )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from forager.errors import ForagerError
 from forager.learn.chains import memm
-from forager.learn.chains.fitting import Settings
+from forager.learn.chains.fitting import FitSettings
 from forager.learn.chains.paths import Paths
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.learn.tfidf import Idf
@@ -45,7 +45,7 @@ class Teacher:
     count: int
     keywords: int
     least: int
-    settings: Settings
+    settings: FitSettings
     seed: int
 
     def taught(self, ground: Ground, shown: Sequence[ShownPath], heard: Heard | None) -> Known:
@@ -67,7 +67,7 @@ class Teacher:
         vocabulary = Vocabulary.of(seen, least=least, groups=sites[numbers], spread=spread)
         paths = Paths(vocabulary.rows(seen), offsets)
         hops = hop_states(layer, self.states - 1)[numbers]
-        model = memm.train(paths, hops, count=self.states, version=VERSION, settings=self.settings, heard=heard)
+        model = memm.train(paths, hops, count=self.states, version=VERSION, settings=self.settings, report=heard)
         return Known(observer, vocabulary, model, describing.codes(vocabulary))
 
     def _sequences(self, ways: Ways, layer: Ids) -> Iterator[Way]:

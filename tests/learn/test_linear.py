@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from forager.learn.linear import Linear, sigmoid
-from forager.learn.regression import Regression
+from forager.learn.linear import Linear, Regression, sigmoid
 from forager.types import Floats, Ragged
 
 SIZE = 1 << 10

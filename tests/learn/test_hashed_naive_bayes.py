@@ -1,4 +1,4 @@
-"""Naive Bayes over two buckets, with numbers worked by hand."""
+"""Naive Bayes over two buckets of relevance, with numbers worked out by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.learn.buckets import AT_ONCE, Buckets, split_of
+from forager.learn.naive_bayes import AT_ONCE, HashedNaiveBayes, split_of
 from forager.types import Floats, Ragged
 
 SIZE = 1 << 10
@@ -19,8 +19,8 @@ def floats(*values: float) -> Floats:
     return np.array(values, np.float32)
 
 
-def told(rows: list[list[int]], relevance: Floats, learner: Buckets | None = None) -> Buckets:
-    learner = learner or Buckets(SIZE)
+def told(rows: list[list[int]], relevance: Floats, learner: HashedNaiveBayes | None = None) -> HashedNaiveBayes:
+    learner = learner or HashedNaiveBayes(SIZE)
     learner.learn(Ragged.of(rows), relevance)
     return learner
 
@@ -67,7 +67,8 @@ def test_the_prior_is_the_share_of_the_buckets() -> None:
 def test_a_rare_feature_of_the_large_bucket_does_not_speak_for_the_small_one_if_smoothed_by_share() -> None:
     rows, relevance = [[1]] * 5 + [[2]] * 100 + [[3]], floats(*[1] * 5, *[0] * 101)
     laplace, proportional = (
-        told(rows, relevance, Buckets(SIZE, smoothing=smoothing)).linear() for smoothing in ("laplace", "proportional")
+        told(rows, relevance, HashedNaiveBayes(SIZE, smoothing=smoothing)).linear()
+        for smoothing in ("laplace", "proportional")
     )
     assert laplace is not None
     assert proportional is not None
@@ -79,7 +80,7 @@ def test_a_rare_feature_of_the_large_bucket_does_not_speak_for_the_small_one_if_
 
 
 def test_length_makes_a_link_count_for_so_many_features() -> None:
-    model = told(ROWS, RELEVANCE, Buckets(SIZE, length=10)).linear()
+    model = told(ROWS, RELEVANCE, HashedNaiveBayes(SIZE, length=10)).linear()
     assert model is not None
     once, often = model(Ragged.of([[3], [3] * 50]))
     assert once == pytest.approx(often)
@@ -96,14 +97,14 @@ def test_the_split_stays_after_the_first_batch() -> None:
 def test_nothing_is_predicted_while_a_bucket_is_almost_empty() -> None:
     assert told([[1]] * 104, floats(*[0] * 100, *[1] * 4)).linear() is None
     assert told([[1]] * 105, floats(*[0] * 100, *[1] * 5)).linear() is not None
-    assert Buckets(SIZE).linear() is None
+    assert HashedNaiveBayes(SIZE).linear() is None
 
 
 @given(st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=6), min_size=2, max_size=12), st.integers(0, 12))
 def test_halves_merge_to_the_whole(rows: list[list[int]], cut: int) -> None:
     relevance = floats(*(i % 3 / 2 for i in range(len(rows))))
     start = told([[0]], floats(0.3)).parts()
-    whole, one, other = (Buckets(SIZE).from_parts({**start, "counts": 0, "instances": 0}) for _ in range(3))
+    whole, one, other = (HashedNaiveBayes(SIZE).from_parts({**start, "counts": 0, "instances": 0}) for _ in range(3))
     told(rows, relevance, whole)
     told(rows[:cut], relevance[:cut], one)
     told(rows[cut:], relevance[cut:], other)
@@ -125,7 +126,7 @@ def test_every_instance_of_a_large_batch_is_counted(count: int) -> None:
 
 def test_the_same_is_predicted_after_keeping() -> None:
     learner = told(ROWS, RELEVANCE, told(ROWS, RELEVANCE))
-    again = Buckets(SIZE).from_parts(learner.parts())
+    again = HashedNaiveBayes(SIZE).from_parts(learner.parts())
     before, after = (told([[5], [6, 7]], floats(0, 1), each).linear() for each in (learner, again))
     assert before is not None
     assert after is not None
@@ -134,7 +135,7 @@ def test_the_same_is_predicted_after_keeping() -> None:
 
 def test_splits_merge_by_the_instances_behind_them() -> None:
     one, other = told([[1]] * 3, floats(0.2, 0.2, 0.3)), told([[1]] * 9, floats(*[0.6] * 8, 0.7))
-    fresh = Buckets(SIZE)
+    fresh = HashedNaiveBayes(SIZE)
     assert fresh.merge([one.parts(), fresh.parts(), other.parts()])["split"] == pytest.approx((3 * 0.2 + 9 * 0.6) / 12)
     assert fresh.from_parts(fresh.merge([fresh.parts()])).split is None
 

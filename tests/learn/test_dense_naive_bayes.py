@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.learn import multinomial
-from forager.learn.multinomial import Multinomial, Tally
+from forager.learn.counts import CHUNK, TermCounter
+from forager.learn.naive_bayes import DenseNaiveBayes
 from forager.types import Ragged
 
 words = st.lists(st.integers(0, 6), max_size=6)
 instances = st.lists(st.tuples(words, st.integers(0, 2)), min_size=1, max_size=8)
 
 
-def learnt(told: list[tuple[list[int], int]], *, even: bool) -> Multinomial:
-    tally = Tally(3)
+def learnt(told: list[tuple[list[int], int]], *, even: bool, chunk: int = CHUNK) -> DenseNaiveBayes:
+    counter = TermCounter(range(3), chunk)
     for row, label in told:
-        tally.add(Ragged.of([row]), np.array([label], np.int32))
-    return tally.model(even=even)
+        counter.add_rows(Ragged.of([row]), [label])
+    return DenseNaiveBayes.of(counter.counts(), even=even)
 
 
 def slow(told: list[tuple[list[int], int]], row: list[int], *, even: bool) -> list[float]:
@@ -46,10 +46,7 @@ def test_posteriors_are_those_of_the_definition(
 
 @given(instances)
 def test_occurrences_may_be_added_up_in_any_portions(told: list[tuple[list[int], int]]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(multinomial, "_AT_ONCE", 3)
-        some = learnt(told, even=False)
-    whole = learnt(told, even=False)
+    some, whole = learnt(told, even=False, chunk=3), learnt(told, even=False)
     assert np.array_equal(some.terms, whole.terms)
     assert np.array_equal(some.log_theta, whole.log_theta)
 
