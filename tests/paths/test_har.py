@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forager.errors import ForagerError
-from forager.paths import Outcome, ShownPath, read_har
+from forager.paths import PathOutcome, ShownPath, read_har
 
 A, B = "http://a.org", "https://b.org"
 
@@ -60,7 +60,7 @@ def test_documents_in_order_of_time(tmp_path: Path) -> None:
         goals=(f"{A}/c#top",),
     )
     assert [step.url for step in path.steps] == [f"{A}/", f"{A}/b", f"{A}/c"]
-    assert (path.id, path.outcome) == ("browsed", Outcome.GOAL)
+    assert (path.id, path.outcome) == ("browsed", PathOutcome.GOAL)
     assert {(step.anchor, step.label) for step in path.steps} == {(None, None)}
 
 
@@ -130,7 +130,7 @@ def test_a_goal_ends_its_path(tmp_path: Path) -> None:
         goals=(f"{A}/goal", f"{A}/farther"),
     )
     assert ways(paths) == [[f"{A}/", f"{A}/goal"]]
-    assert paths[0].outcome is Outcome.GOAL
+    assert paths[0].outcome is PathOutcome.GOAL
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from forager.errors import ForagerError
-from forager.paths import Sequences, backward_tree, halves, hop_layers, hop_states, leaks, read_edges, walks
+from forager.paths import PageSequences, backward_tree, halves, hop_layers, hop_states, leaks, read_edges, walks
 from forager.types import Url
 from tests.paths.webs import Edge, distances, mask, web, webs
 from tests.shared import WEBS, needs
@@ -16,7 +16,7 @@ from tests.shared import WEBS, needs
 CHAIN = [(5, 4), (4, 3), (3, 2), (2, 1), (1, 0)]  # 5 is five links away from the target 0
 
 
-def listed(sequences: Sequences) -> list[tuple[list[int], list[int]]]:
+def listed(sequences: PageSequences) -> list[tuple[list[int], list[int]]]:
     return [(pages.tolist(), states.tolist()) for pages, states in sequences]
 
 

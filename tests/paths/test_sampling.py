@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forager.errors import ForagerError
-from forager.paths import Ground, Outcome, ShownPath
+from forager.paths import Ground, PathOutcome, ShownPath
 from forager.paths.sampling import depths, milestones, sample_paths
 from forager.types import Page, Url
 from tests.visits import page_of
@@ -48,7 +48,7 @@ def walk(path: ShownPath) -> list[int]:
     return [int(step.url.rpartition("/")[2]) for step in path.steps]
 
 
-def walks(paths: Sequence[ShownPath], outcome: Outcome) -> list[list[int]]:
+def walks(paths: Sequence[ShownPath], outcome: PathOutcome) -> list[list[int]]:
     return [walk(path) for path in paths if path.outcome is outcome]
 
 
@@ -72,8 +72,8 @@ def drawn(ground: Ground, longest: int, seed: int, starts: Sequence[str] = ()) -
 def check(ground: Ground, paths: Sequence[ShownPath], edges: Sequence[Edge], longest: int) -> None:
     """What holds of all paths, from wherever they begin."""
     targets = np.flatnonzero(ground.targets).tolist()
-    assert len(walks(paths, Outcome.GOAL)) == (GOALS if paths else 0)
-    assert len(walks(paths, Outcome.FAIL)) <= FAILS
+    assert len(walks(paths, PathOutcome.GOAL)) == (GOALS if paths else 0)
+    assert len(walks(paths, PathOutcome.FAIL)) <= FAILS
     assert len({path.id for path in paths}) == len(paths)
     for path in paths:
         way = walk(path)
@@ -85,7 +85,7 @@ def check(ground: Ground, paths: Sequence[ShownPath], edges: Sequence[Edge], lon
             None if page in targets else ground.labels[page] for page in way[:-1]
         ]
         near = {v for u, v in edges if u == way[-1] and v in targets}
-        if path.outcome is Outcome.GOAL:
+        if path.outcome is PathOutcome.GOAL:
             assert way[-1] in targets
         else:
             assert way[-1] not in targets
@@ -107,8 +107,8 @@ def test_paths_from_anywhere(web: tuple[int, list[Edge], list[int], dict[int, st
         (u, t) for u, t in edges if t in targets and u != t and (u in targets or before[u] != {t})
     }  # what only t leads to is on no way to t
     assert bool(paths) == bool(arrivals)
-    assert {tuple(way[-2:]) for way in walks(paths, Outcome.GOAL)} <= arrivals
-    counts = Counter(tuple(way[-2:]) for way in walks(paths, Outcome.GOAL))
+    assert {tuple(way[-2:]) for way in walks(paths, PathOutcome.GOAL)} <= arrivals
+    counts = Counter(tuple(way[-2:]) for way in walks(paths, PathOutcome.GOAL))
     if paths:  # none again before all others
         assert max(counts.values()) - min(counts.get(end, 0) for end in arrivals) <= 1
 
@@ -128,11 +128,11 @@ def test_paths_from_starts_are_shortest_ways_past_no_target(
     for path in paths:
         way = walk(path)
         assert way[0] in begin
-        way = way[:-1] if path.outcome is Outcome.GOAL else way  # the last link is drawn, whatever the length before it
+        way = way[:-1] if path.outcome is PathOutcome.GOAL else way  # the last link is drawn first
         assert len(way) - 1 == nearest[way[-1]]
     wanted = {(u, t) for u, t in edges if t in targets and u != t and u not in targets and nearest[u] + 2 <= longest}
     assert bool(paths) == bool(wanted)
-    assert {tuple(way[-2:]) for way in walks(paths, Outcome.GOAL)} <= wanted
+    assert {tuple(way[-2:]) for way in walks(paths, PathOutcome.GOAL)} <= wanted
 
 
 @any_web
@@ -152,7 +152,8 @@ def test_ends_are_drawn_evenly() -> None:
     """Target 9 has one link, target 8 seven: each of the links is the end of every eighth path."""
     edges = [(0, u) for u in range(1, 8)] + [(u, 8) for u in range(1, 8)] + [(7, 9)]
     ends = Counter(
-        tuple(way[-2:]) for way in walks(sample_paths(ground_of(10, edges, [8, 9]), goals=80, fails=0), Outcome.GOAL)
+        tuple(way[-2:])
+        for way in walks(sample_paths(ground_of(10, edges, [8, 9]), goals=80, fails=0), PathOutcome.GOAL)
     )
     assert set(ends.values()) == {10}
     assert len(ends) == 8
@@ -183,11 +184,11 @@ def test_short_paths(longest: int) -> None:
 def test_no_fail_paths_where_there_are_none() -> None:
     """All but the target link to it, or are milestones."""
     near = ground_of(4, [(0, 1), (1, 2), (0, 2), (0, 3), (3, 2)], [2])
-    assert not walks(sample_paths(near, goals=3, fails=5), Outcome.FAIL)
+    assert not walks(sample_paths(near, goals=3, fails=5), PathOutcome.FAIL)
     named = ground_of(4, [(0, 1), (1, 2), (0, 2), (0, 3)], [2], {3: "x"})
-    assert not walks(sample_paths(named, goals=3, fails=5), Outcome.FAIL)
+    assert not walks(sample_paths(named, goals=3, fails=5), PathOutcome.FAIL)
     plain = ground_of(4, [(0, 1), (1, 2), (0, 2), (0, 3)], [2])
-    assert walks(sample_paths(plain, goals=3, fails=2), Outcome.FAIL) == [[0, 3], [0, 3]]
+    assert walks(sample_paths(plain, goals=3, fails=2), PathOutcome.FAIL) == [[0, 3], [0, 3]]
 
 
 def test_a_target_out_of_reach_is_told() -> None:

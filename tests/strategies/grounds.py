@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from forager.paths import Ground, Outcome, ShownPath, Step
+from forager.paths import Ground, PathOutcome, PathStep, ShownPath
 from forager.types import Page, Url
 from tests.visits import page_of
 
@@ -31,5 +31,5 @@ def ground_of(pages: Mapping[str, str | None], *targets: str) -> Ground:
 
 def shown(names: str, *, goal: bool = True) -> ShownPath:
     """A path through pages, their names separated by blanks."""
-    steps = tuple(Step(url(name)) for name in names.split())
-    return ShownPath(names, steps, Outcome.GOAL if goal else Outcome.FAIL)
+    steps = tuple(PathStep(url(name)) for name in names.split())
+    return ShownPath(names, steps, PathOutcome.GOAL if goal else PathOutcome.FAIL)

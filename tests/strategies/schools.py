@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from forager.paths import Ground, Outcome, ShownPath, Step, visit_with
-from forager.paths.preference import NO_STATE
+from forager.paths import NO_STATE, Ground, PathOutcome, PathStep, ShownPath, visit_with
 from forager.strategies.crf.model import Model
 from forager.strategies.crf.strategy import PathForager
 from forager.strategies.crf.training import States
@@ -62,10 +61,10 @@ def schools(names: str, unread: str = "") -> Ground:
 
 def way(name: str, *paths: str, goal: bool = True, label: str | None = None) -> ShownPath:
     """A way through a school; the page before the last may have a label."""
-    steps = [Step(Url(f"http://www.{name}.edu{path}")) for path in paths]
+    steps = [PathStep(Url(f"http://www.{name}.edu{path}")) for path in paths]
     if label:
         steps[-2] = replace(steps[-2], label=label)
-    return ShownPath(f"{name} {' '.join(paths)}", tuple(steps), Outcome.GOAL if goal else Outcome.FAIL)
+    return ShownPath(f"{name} {' '.join(paths)}", tuple(steps), PathOutcome.GOAL if goal else PathOutcome.FAIL)
 
 
 def to_course(name: str, number: int = 1, label: str | None = None) -> ShownPath:

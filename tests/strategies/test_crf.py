@@ -18,8 +18,7 @@ from forager.errors import ForagerError
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.rows import LEAST, Reals
 from forager.learn.chains.vocabulary import Vocabulary
-from forager.paths import Outcome, visit_with
-from forager.paths.preference import NO_STATE
+from forager.paths import NO_STATE, PathOutcome, visit_with
 from forager.store import models
 from forager.strategies.crf.examples import Lessons
 from forager.strategies.crf.features import Features
@@ -381,7 +380,7 @@ def test_wrong_options_are_told(wrong: dict[str, Any]) -> None:
 
 def test_paths_are_drawn_as_the_options_say() -> None:
     drawn_paths = forager(goals=5, fails=3, longest=2, seed=4).draw(schools("a"))
-    assert [path.outcome for path in drawn_paths] == [Outcome.GOAL] * 5 + [Outcome.FAIL] * 3
+    assert [path.outcome for path in drawn_paths] == [PathOutcome.GOAL] * 5 + [PathOutcome.FAIL] * 3
     assert {len(path.steps) for path in drawn_paths} == {2}
     lists = forager(goals=5, fails=0, lists=4).draw(schools("a"))
     assert {step.label for path in lists for step in path.steps if "/teaching" in step.url} == {"goal list"}

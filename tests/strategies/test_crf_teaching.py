@@ -15,7 +15,7 @@ from forager.learn.chains.crf import Crf, discounted_reward
 from forager.learn.chains.crf_training import train
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.vocabulary import Vocabulary
-from forager.paths import Ground, Outcome, ShownPath, Step
+from forager.paths import Ground, PathOutcome, PathStep, ShownPath
 from forager.strategies.crf import training as crf_teaching
 from forager.strategies.crf.examples import Lessons
 from forager.strategies.crf.features import Features
@@ -143,7 +143,7 @@ def test_some_of_the_lessons() -> None:
 def test_of_several_links_to_a_page_the_one_that_was_clicked() -> None:
     ground = ground_of({"a": markup("x", {"b": "one"}) + markup("", {"b": "two"}), "b": markup("y", {})}, "b")
     for anchor, clicked in (("two", 1), ("one", 0), (None, 0), ("three", 0)):
-        path = ShownPath("p", (Step(small_url("a")), Step(small_url("b"), anchor)), Outcome.GOAL)
+        path = ShownPath("p", (PathStep(small_url("a")), PathStep(small_url("b"), anchor)), PathOutcome.GOAL)
         seen, page = Lessons.of(ground, [path], Features()), next(iter(ground.pages([0])))
         assert page is not None
         codes, rows = Features()(page, page.links.take([clicked])).once()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from forager.errors import ForagerError
 from forager.learn.chains.rows import shares
 from forager.learn.tfidf import Idf, Targets
-from forager.paths import Sequences, Teachable
+from forager.paths import PageSequences, Teachable
 from forager.store import models
 from forager.strategies.hmm.chain import Chain, Lesson
 from forager.strategies.hmm.clusters import Clusters, bic, x_means
@@ -28,7 +28,7 @@ from tests.visits import inlinks, page_of, visit_of
 
 def test_counts_with_add_one() -> None:
     pages, states = np.array([7, 5, 4, 7, 6, 5], np.int32), np.array([2, 1, 0, 2, 2, 1], np.int32)
-    lesson = Lesson.of(Sequences(pages, states, np.array([0, 3, 6])), 3)
+    lesson = Lesson.of(PageSequences(pages, states, np.array([0, 3, 6])), 3)
     cluster = np.array([9, 9, 9, 9, 0, 1, -1, 1], np.int32)  # page 6 could not be read
     chain = Chain.counted(lesson, cluster, 2)
     assert np.exp(chain.start).tolist() == pytest.approx([1 / 5, 1 / 5, 3 / 5])

@@ -20,7 +20,7 @@ from forager.learn.chains.paths import Paths
 from forager.learn.chains.rows import Reals, Sparse, shares
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.learn.tfidf import Idf, Query
-from forager.paths import Ground, Outcome, ShownPath, Step, visit_with
+from forager.paths import Ground, PathOutcome, PathStep, ShownPath, visit_with
 from forager.store import models
 from forager.strategies.memm.observations import (
     ABOVE,
@@ -146,9 +146,9 @@ def test_each_set_of_features_can_be_taught(features: str) -> None:
 
 def shown_on(names: Sequence[str]) -> list[ShownPath]:
     """Two paths on each site, one that arrived and one that did not."""
-    ways = {Outcome.GOAL: ("/", "/teaching", "/courses/cs1"), Outcome.FAIL: ("/", "/people", "/people/1")}
+    ways = {PathOutcome.GOAL: ("/", "/teaching", "/courses/cs1"), PathOutcome.FAIL: ("/", "/people", "/people/1")}
     return [
-        ShownPath(f"{name} {end}", tuple(Step(Url(f"http://www.{name}.edu{path}")) for path in way), end)
+        ShownPath(f"{name} {end}", tuple(PathStep(Url(f"http://www.{name}.edu{path}")) for path in way), end)
         for name in names
         for end, way in ways.items()
     ]

@@ -27,8 +27,7 @@ import numpy as np
 from forager.errors import ForagerError
 from forager.learn.multinomial import Multinomial, Tally
 from forager.learn.tfidf import Idf, find
-from forager.paths import Ground, ShownPath, hop_layers
-from forager.paths.ground import Heard
+from forager.paths import Ground, Heard, ShownPath, hop_layers
 from forager.strategies.taught import Ways, check_made
 from forager.types import BEST, Floats, Page, Parts, Ragged, ScoredLinks, Terms, Visit
 from forager.web.text import count, words

@@ -24,8 +24,7 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.learn.multinomial import Multinomial, Tally
-from forager.paths import Bins, Ground, ShownPath, bins, page_values
-from forager.paths.ground import Heard
+from forager.paths import Ground, Heard, ShownPath, ValueBins, bins, page_values
 from forager.strategies.apprentice.around import beside
 from forager.strategies.taught import Ways, check_made
 from forager.strategies.unmet import only_unmet
@@ -72,7 +71,7 @@ class QValue:
         new._model, new._means = tally.model(even=False), binned.means
         return new
 
-    def _binned(self, ways: Ways) -> Bins:
+    def _binned(self, ways: Ways) -> ValueBins:
         value = page_values(ways.graph, ways.targets, self.gamma, self.deepest)[ways.graph.targets]
         if not value.any():
             raise ForagerError(

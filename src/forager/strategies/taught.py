@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.paths import Ground, LinkGraph, Outcome, ShownPath
+from forager.paths import Ground, LinkGraph, PathOutcome, ShownPath
 from forager.types import Ids, Mask, Parts
 
 
@@ -31,7 +31,7 @@ class Ways:
         if not shown:
             return cls(ground.graph, ground.targets, np.arange(len(ground), dtype=np.int32), ())
         numbers = [np.array([ground.number(step.url) for step in path.steps], np.int32) for path in shown]
-        arrived = [path.outcome is Outcome.GOAL for path in shown]
+        arrived = [path.outcome is PathOutcome.GOAL for path in shown]
         goals = [int(steps[-1]) for steps, goal in zip(numbers, arrived, strict=True) if goal and steps[-1] >= 0]
         targets = ground.targets.copy()
         targets[goals] = True

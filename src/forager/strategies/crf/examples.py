@@ -23,7 +23,7 @@ from forager.errors import ForagerError
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.rows import Sparse
 from forager.learn.chains.vocabulary import Vocabulary
-from forager.paths import Gap, Ground, Outcome, ShownPath
+from forager.paths import Ground, PathGap, PathOutcome, ShownPath
 from forager.strategies.crf.features import Features
 from forager.strategies.link_features import Places
 from forager.types import Ids, Mask, Page, Terms, stretches
@@ -31,7 +31,7 @@ from forager.web.text import distinct, mixed
 from forager.web.urls import host, site
 
 Link: TypeAlias = tuple[int, int]  # the numbers of a page and of one it links to
-GOAL, FAIL = Outcome.GOAL.value, Outcome.FAIL.value
+GOAL, FAIL = PathOutcome.GOAL.value, PathOutcome.FAIL.value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +177,7 @@ class _Described:
         yield self.pages[walk[0]]
         for step, link in enumerate(pairwise(walk), 2):
             if link not in self.links:
-                gap = Gap(path.id, step, path.steps[step - 2].url, path.steps[step - 1].url)
+                gap = PathGap(path.id, step, path.steps[step - 2].url, path.steps[step - 1].url)
                 raise ForagerError(f"{gap}: show the pages between, or cut the path there")
             yield self.links[link]
             yield self.pages[link[1]]

@@ -33,8 +33,7 @@ import numpy as np
 from forager.errors import ForagerError
 from forager.learn.chains.fitting import Heard, Settings
 from forager.learn.chains.rows import Reals
-from forager.paths import Ground, Outcome, ShownPath, used_once
-from forager.paths.sampling import sample_paths
+from forager.paths import Ground, PathOutcome, ShownPath, sample_paths, used_once
 from forager.strategies.crf.examples import Lessons
 from forager.strategies.crf.features import HEADINGS, VERSION, Features
 from forager.strategies.crf.model import Model
@@ -113,7 +112,7 @@ class PathForager:
     def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
         for concern in used_once(shown):
             warnings.warn(str(concern), stacklevel=2)
-        if shown and not any(path.outcome is Outcome.GOAL for path in shown):
+        if shown and not any(path.outcome is PathOutcome.GOAL for path in shown):
             raise ForagerError(f"none of {len(shown)} paths ends in a goal: show at least one that arrives")
         lessons = Lessons.of(ground, shown or self.draw(ground), self.features)
         if not lessons.arrived.any():

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from forager.learn.chains.rows import Reals, log_sum, rescaled
-from forager.paths import Sequences
+from forager.paths import PageSequences
 from forager.types import Ids, Parts
 
 
@@ -30,7 +30,7 @@ class Lesson:
     count: int  # of states, k
 
     @classmethod
-    def of(cls, sequences: Sequences, count: int) -> Self:
+    def of(cls, sequences: PageSequences, count: int) -> Self:
         begins = np.zeros(len(sequences.states), bool)
         begins[sequences.offsets[:-1]] = True
         after = np.flatnonzero(~begins)

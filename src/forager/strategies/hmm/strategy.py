@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 from forager.errors import ForagerError
 from forager.learn.chains.rows import Reals, carried, shares
 from forager.learn.tfidf import Idf
-from forager.paths import Ground, Sequences, ShownPath, hop_layers, hop_states, walks
-from forager.paths.ground import Heard
+from forager.paths import Ground, Heard, PageSequences, ShownPath, hop_layers, hop_states, walks
 from forager.strategies.hmm.chain import Chain, Lesson
 from forager.strategies.hmm.clusters import Clusters
 from forager.strategies.taught import Ways, check_made
@@ -100,7 +99,7 @@ class Hmm:
         if ways.shown:
             pages = np.concatenate(ways.shown)
             ends = np.cumsum([0, *map(len, ways.shown)])
-            return Lesson.of(Sequences(pages, state[pages], ends), self.states)
+            return Lesson.of(PageSequences(pages, state[pages], ends), self.states)
         if self.counted == "links":
             graph, every = ways.graph, np.arange(len(state), dtype=np.int32)
             return Lesson(every, state, state, (state[graph.sources], state[graph.targets]), self.states)

@@ -28,8 +28,7 @@ from forager.learn.chains import memm
 from forager.learn.chains.fitting import Settings
 from forager.learn.chains.rows import CURE, finite, shares
 from forager.learn.tfidf import Query
-from forager.paths import Ground, ShownPath
-from forager.paths.ground import Heard
+from forager.paths import Ground, Heard, ShownPath
 from forager.strategies.memm.model import Known
 from forager.strategies.memm.observations import VERSION, Sets
 from forager.strategies.memm.training import Drawn, Teacher

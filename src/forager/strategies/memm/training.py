@@ -21,8 +21,7 @@ from forager.learn.chains.fitting import Settings
 from forager.learn.chains.paths import Paths
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.learn.tfidf import Idf
-from forager.paths import Ground, ShownPath, hop_layers, hop_states, walks
-from forager.paths.ground import Heard
+from forager.paths import Ground, Heard, ShownPath, hop_layers, hop_states, walks
 from forager.strategies.link_features import Codes, Places
 from forager.strategies.memm.model import Known
 from forager.strategies.memm.observations import VERSION, Observer, Sets, ahead, here
