@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.learn.buckets import Buckets, split_of
-from forager.strategies.apprentice.around import Around, Kind, Window
+from forager.strategies.apprentice.features import ContextWindow, LinkContext, WordFeature
 from forager.types import Floats, Ids, Mask, Ragged
 from studies.apprentice.instances import Instances, split_by_target
 
@@ -36,7 +36,7 @@ MOST = 100  # words on either side of an anchor, as the apprentice has it
 SIZE = 1 << 22  # of the learner's tables: features hardly ever fall together
 DEALS = 5  # of the buckets among the targets, to see what chance does
 FEWEST = 5  # instances a feature must occur in, for its gain to count
-KINDS: tuple[Kind, ...] = ("offset", "words", "distance", "path")
+KINDS: tuple[WordFeature, ...] = ("offset", "words", "distance", "path")
 OFFSETS = tuple(range(-D_MAX, D_MAX + 1))
 USUAL = 5  # d_max of the apprentice
 NAMED = 8  # tags that are told by name
@@ -114,9 +114,9 @@ def other_features(
     return {
         name: plain(mean_accuracy(features(sample, around), sample, seeds))
         for name, around in {
-            "words": Around("offset", USUAL, MOST),
-            "topics": Around("offset", USUAL, MOST, tuple(classes), topics=1),
-            "cocitation": Around("offset", USUAL, MOST, cocitation=True),
+            "words": LinkContext("offset", USUAL, MOST),
+            "topics": LinkContext("offset", USUAL, MOST, tuple(classes), topics=1),
+            "cocitation": LinkContext("offset", USUAL, MOST, cocitation=True),
         }.items()
     }
 
@@ -129,22 +129,22 @@ class Words:
     """The features of each instance in the widest window, by kind, with their offsets: narrower windows are parts."""
 
     offsets: Ids  # (e,)
-    kinds: Mapping[Kind, Ragged]
+    kinds: Mapping[WordFeature, Ragged]
 
     @classmethod
     def of(cls, instances: Instances) -> Words:
         windows = [
-            Window.of(visit.page.terms, visit.links.take(links.tolist()), D_MAX, MOST).offsets
+            ContextWindow.of(visit.page.terms, visit.links.take(links.tolist()), D_MAX, MOST).offsets
             for visit, links in instances.by_source()
         ]
-        kinds = {kind: features(instances, Around(kind, D_MAX, MOST)) for kind in KINDS}
+        kinds = {kind: features(instances, LinkContext(kind, D_MAX, MOST)) for kind in KINDS}
         return cls(np.concatenate([np.empty(0, np.int32), *windows]), kinds)
 
-    def within(self, kind: Kind, d_max: int) -> Ragged:
+    def within(self, kind: WordFeature, d_max: int) -> Ragged:
         return kept(self.kinds[kind], np.abs(self.offsets) <= d_max)
 
 
-def features(instances: Instances, around: Around) -> Ragged:
+def features(instances: Instances, around: LinkContext) -> Ragged:
     """A row for each instance."""
     return Ragged.concat([around(visit).take(links) for visit, links in instances.by_source()])
 

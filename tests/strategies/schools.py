@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from forager.paths import NO_STATE, Ground, PathOutcome, PathStep, ShownPath, visit_with
-from forager.strategies.crf.model import Model
-from forager.strategies.crf.strategy import PathForager
+from forager.strategies.crf import PathForager
+from forager.strategies.crf.model import CrfModel
 from forager.strategies.crf.training import States
 from forager.types import Page, Url
 from tests.visits import page_of
@@ -101,6 +101,6 @@ def scores(strategy: PathForager, path: str) -> dict[str, float]:
     return dict(zip(page.links.anchors, strategy.score(visit_with(page, NO_STATE)).scores.tolist(), strict=True))
 
 
-def known(strategy: PathForager) -> Model:
+def known(strategy: PathForager) -> CrfModel:
     assert strategy.model is not None
     return strategy.model

@@ -14,8 +14,8 @@ import pytest
 
 from forager.errors import ForagerError
 from forager.store import models
-from forager.strategies.apprentice import instances
-from forager.strategies.apprentice.strategy import Apprentice
+from forager.strategies.apprentice import Apprentice
+from forager.strategies.apprentice import strategy as apprentice
 from forager.types import (
     NEVER,
     Evidence,
@@ -154,7 +154,7 @@ def test_trains_when_a_batch_of_pages_is_full() -> None:
 
 
 def test_trains_early_rather_than_hoard(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instances, "ROOM", 300)
+    monkeypatch.setattr(apprentice, "ROOM", 300)
     strategy = learner(batch=1000)
     for _ in range(20):
         strategy.observe(visit(), lesson(strategy))
@@ -192,10 +192,10 @@ def test_active_learning_takes_the_largest_surprises() -> None:
         np.array([0.9, 0.1, 0.7, 0.2], np.float32),
         np.array([1.0, 1.0, 0.5, 1.0], np.float32),
     )
-    chosen = instances.most_surprising(evidence, 0.5)
+    chosen = apprentice.most_surprising(evidence, 0.5)
     assert [row.tolist() for row in (chosen.clues[0], chosen.clues[1])] == [[2], [4]]
     assert chosen.relevance == pytest.approx([0.1, 0.2])
-    assert instances.most_surprising(evidence, 0.01).clues.values.tolist() == [2]
+    assert apprentice.most_surprising(evidence, 0.01).clues.values.tolist() == [2]
     strategy = learner(active=0.5)
     strategy.observe(visit(), evidence)
     strategy.observe(visit(), NOTHING)

@@ -20,12 +20,12 @@ from forager.learn.chains.rows import LEAST, Reals
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.paths import NO_STATE, PathOutcome, visit_with
 from forager.store import models
-from forager.strategies.crf.examples import Lessons
-from forager.strategies.crf.features import Features
-from forager.strategies.crf.model import Model
-from forager.strategies.crf.strategy import PathForager
+from forager.strategies.crf import PathForager
+from forager.strategies.crf.examples import CrfExamples
+from forager.strategies.crf.features import CrfFeatures
+from forager.strategies.crf.model import CrfModel
 from forager.strategies.crf.training import States
-from forager.strategies.link_features import Codes, Seen
+from forager.strategies.link_features import Codes, FeatureCodes
 from forager.types import Floats, Page, ScoredLinks
 from tests.learn.chains import drawn
 from tests.visits import page_of
@@ -63,18 +63,18 @@ WAY = "a b c a b"
 ENDS = ("goal", "fail")
 
 
-def unlearned(names: str, states: States, seed: int, *, labels: int = 2, scale: float = 1.0) -> tuple[Model, Paths]:
+def unlearned(names: str, states: States, seed: int, *, labels: int = 2, scale: float = 1.0) -> tuple[CrfModel, Paths]:
     """A model with weights by chance for all features of a path, and the path as a chain."""
-    lessons = Lessons.of(GROUND, [shown(names)], Features())
+    lessons = CrfExamples.of(GROUND, [shown(names)], CrfFeatures())
     pages, links = (
-        Vocabulary(np.unique(lessons.seen.values[lessons.of_pages[lessons.seen.rows] == kind]))
+        Vocabulary(np.unique(lessons.features.values[lessons.of_pages[lessons.features.rows] == kind]))
         for kind in (True, False)
     )
     chance, dual = np.random.default_rng(seed), states == "dual"
     kinds, width = [PAGE] * labels + [LINK] * labels * dual, max(len(pages), len(links)) if dual else len(pages)
     crf = drawn.crf(chance, kinds, width, steps=0 if dual else len(links), scale=scale)
     names_of = ("goal", "fail", "prefix(goal)", "x")[:labels]
-    model = Model(crf, chance.random(len(kinds)), names_of, pages, links)
+    model = CrfModel(crf, chance.random(len(kinds)), names_of, pages, links)
     return model, model.paths(lessons)
 
 
@@ -104,7 +104,7 @@ def scaled(rows: Reals, *, best: bool) -> Reals:
 def test_rows_labels_and_scores_are_sums_over_all_state_sequences(seed: int, states: States) -> None:
     model, paths = unlearned("a b c", states, seed, labels=2 if states == "dual" else 3)
     c, single = len(model.labels), states == "single"
-    ways = list(crawled(PathForager(states=states)._knowing(model), along("a b c")))
+    ways = list(crawled(PathForager(states=states)._with(model), along("a b c")))
     assert len(ways) == 2
     for at, (scored, taken) in enumerate(ways):
         here = at if single else 2 * at
@@ -127,7 +127,7 @@ def test_along_a_path_of_100_pages(states: States) -> None:
     """With large weights: nothing overflows, and the last link has the rows of the whole path."""
     names = " ".join("abc"[at % 3] for at in range(100))
     model, paths = unlearned(names, states, 3, labels=4, scale=10)
-    strategy, c = PathForager(states=states)._knowing(model), len(model.labels)
+    strategy, c = PathForager(states=states)._with(model), len(model.labels)
     ways = list(crawled(strategy, along(names)))
     assert len(ways) == 99
     for scored, _ in ways:
@@ -148,7 +148,7 @@ def test_along_a_path_of_100_pages(states: States) -> None:
 @both
 def test_a_batch_gives_what_its_links_give_one_by_one(states: States) -> None:
     model, _ = unlearned("a b", states, 1)
-    strategy, visit = PathForager(states=states)._knowing(model), visit_with(along("a")[0], NO_STATE)
+    strategy, visit = PathForager(states=states)._with(model), visit_with(along("a")[0], NO_STATE)
     together = strategy.score(visit)
     for link in range(len(visit.links)):
         alone = strategy.score(visit.take([link]))
@@ -165,7 +165,7 @@ def test_a_batch_gives_what_its_links_give_one_by_one(states: States) -> None:
 def test_labels_come_from_delta_and_scores_from_alpha() -> None:
     """Two rows that travelled together and disagree, by more than any page can say."""
     model, _ = unlearned("a b", "single", 1)
-    strategy, page, sure = PathForager(states="single")._knowing(model), along("a")[0], [0.0, -300.0]
+    strategy, page, sure = PathForager(states="single")._with(model), along("a")[0], [0.0, -300.0]
     for alpha, delta in ((sure, sure[::-1]), (sure[::-1], sure)):
         scored = strategy.score(visit_with(page, np.array([[*alpha, *delta]], np.float32)))
         assert scored.label == model.labels[int(np.argmax(delta))]
@@ -175,7 +175,7 @@ def test_labels_come_from_delta_and_scores_from_alpha() -> None:
 
 @both
 def test_a_state_that_cannot_be_of_the_model_is_told(states: States) -> None:
-    strategy = PathForager(states=states)._knowing(unlearned("a b", states, 1)[0])
+    strategy = PathForager(states=states)._with(unlearned("a b", states, 1)[0])
     page = along("a")[0]
     with pytest.raises(ForagerError, match="model has 2 states, this path carries 3: retrain or start again from the"):
         strategy.score(visit_with(page, np.zeros((1, 6), np.float32)))
@@ -215,7 +215,9 @@ def test_whole_paths_on_a_site_never_seen(states: States) -> None:
     chances = taught(states).goal_chances(schools(NEW), ways)
     assert ((chances > 0.8) | (chances < 0.2)).all()
     assert (chances > 0.5).tolist() == [True, False, True, False]
-    lattice = known(taught(states)).crf.lattice(known(taught(states)).paths(Lessons.of(schools(NEW), ways, Features())))
+    lattice = known(taught(states)).crf.lattice(
+        known(taught(states)).paths(CrfExamples.of(schools(NEW), ways, CrfFeatures()))
+    )
     goal, fail = (lattice.marginals()[lattice.paths.last, known(taught(states)).labels.index(end)] for end in ENDS)
     np.testing.assert_allclose(chances, goal / (goal + fail))
     assert (goal + fail < 0.999).any()
@@ -248,7 +250,7 @@ def test_an_explanation_adds_what_each_feature_does(states: States) -> None:
         assert told == f"on a page taken for {scored.label}"
         codes, rows = strategy.features(page, page.links).once()
         own = codes[rows == link]
-        names = strategy.features.told(page, page.links, own)
+        names = strategy.features.in_words(page, page.links, own)
         expected = {
             name: float(scored.scores[link]) - score_with(strategy, state, page, own[own != left])
             for name, left in zip(names, own, strict=True)
@@ -264,9 +266,9 @@ def test_an_explanation_adds_what_each_feature_does(states: States) -> None:
 
 def score_with(strategy: PathForager, state: Floats, page: Page, codes: Codes) -> float:
     """Of a link that has these features."""
-    seen = Seen(codes[:, None], strategy.features(page, page.links).page)
+    seen = FeatureCodes(codes[:, None], strategy.features(page, page.links).page)
     model = known(strategy)
-    return float(model.follow(state[0] if state.size else None, *model.heard(seen)).scores[0])
+    return float(model.follow(state[0] if state.size else None, *model.potentials(seen)).scores[0])
 
 
 def test_an_explanation_names_what_speaks_for_a_link() -> None:
@@ -321,8 +323,8 @@ def test_what_was_taught_otherwise_is_refused(other: dict[str, Any]) -> None:
 def test_features_of_another_version_are_refused() -> None:
     model = known(taught())
     with pytest.raises(ForagerError, match="version 5, pages are described by version 7: train it again"):
-        Model.from_parts(model.parts(), version=7)
-    assert Model.from_parts(model.parts(), version=5).labels == model.labels
+        CrfModel.from_parts(model.parts(), version=7)
+    assert CrfModel.from_parts(model.parts(), version=5).labels == model.labels
 
 
 @both

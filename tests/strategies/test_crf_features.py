@@ -16,25 +16,25 @@ from forager.strategies.crf.features import (
     HEAD,
     HEADING,
     LAST,
-    LIES,
     LINK,
     NEAR,
     PATH,
+    PHRASES,
+    PLACE,
     SECOND_LAST,
-    TAIL,
+    TAGS,
     TITLE,
     TOKEN,
-    TOLD,
     WORD,
-    Features,
+    CrfFeatures,
     tail,
 )
-from forager.strategies.link_features import Seen
+from forager.strategies.link_features import FeatureCodes
 from forager.types import Page, Url
 from forager.web.text import code, decoded
 from tests.visits import page_of
 
-OURS, THESIS = Features(), Features(ours=False)
+OURS, THESIS = CrfFeatures(), CrfFeatures(ours=False)
 
 COURSE = page_of(
     "http://cs.test/~svc/teaching/cs412/",
@@ -49,18 +49,18 @@ def coded(kind: int, *words: str) -> set[int]:
     return {code(word, kind) for word in words}
 
 
-def of_row(seen: Seen, row: int) -> set[int]:
+def of_row(seen: FeatureCodes, row: int) -> set[int]:
     codes, rows = seen.once()
     return set(codes[rows == row].tolist())
 
 
-def of_page(features: Features, page: Page) -> set[int]:
+def of_page(features: CrfFeatures, page: Page) -> set[int]:
     return of_row(features(page, page.links), len(page.links))
 
 
-def told(features: Features, page: Page, link: int) -> list[str]:
+def told(features: CrfFeatures, page: Page, link: int) -> list[str]:
     codes, rows = features(page, page.links).once()
-    return features.told(page, page.links, codes[rows == link])
+    return features.in_words(page, page.links, codes[rows == link])
 
 
 # ---- as the thesis has them -----------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def test_a_page_in_the_thesis() -> None:
 def test_headings_of_the_set(heading: str, known: bool) -> None:
     page, flag = page_of("http://a.test/", f"<h3>{heading}</h3><p>Courses</p>"), coded(FLAG, "a heading of the set")
     assert (flag <= of_page(THESIS, page)) == known
-    assert flag <= of_page(Features(headings=frozenset([heading.lower().strip(".")])), page)
+    assert flag <= of_page(CrfFeatures(headings=frozenset([heading.lower().strip(".")])), page)
 
 
 @pytest.mark.parametrize(("items", "repeats"), [(5, False), (6, True)])
@@ -118,16 +118,16 @@ def test_a_link_of_ours() -> None:
     near = [f"{side}{far}" for side in "ab" for far in range(1, 9)]
     expected = coded(ANCHOR, "cs", "000", "exercise", "0") | coded(NEAR, *near) | coded(ABOVE, "courses")
     expected |= coded(PATH, "_svc", "teaching", "cs000", "hw", "0", "ps") | coded(LAST, "ps") | coded(SECOND_LAST, "0")
-    expected |= coded(LIES, "in the folder", "in the folder, +3 words") | coded(DEPTH, "7 words")
-    assert of_row(OURS(COURSE, COURSE.links), 0) == expected | coded(TAIL, "body p a") | coded(LINK, "link")
+    expected |= coded(PLACE, "in the folder", "in the folder, +3 words") | coded(DEPTH, "7 words")
+    assert of_row(OURS(COURSE, COURSE.links), 0) == expected | coded(TAGS, "body p a") | coded(LINK, "link")
     up = (
         coded(ANCHOR, "up")
         | coded(NEAR, *(f"a{far}" for far in range(6, 11)), "far", "other", "pages")
         | coded(ABOVE, "other", "pages")
     )
     up |= coded(PATH, "_", "_svc") | coded(LAST, "_svc") | coded(SECOND_LAST, "_")
-    up |= coded(LIES, "on the site", "on the site, -2 words") | coded(DEPTH, "2 words")
-    assert of_row(OURS(COURSE, COURSE.links), 1) == up | coded(TAIL, "ul li a") | coded(LINK, "link")
+    up |= coded(PLACE, "on the site", "on the site, -2 words") | coded(DEPTH, "2 words")
+    assert of_row(OURS(COURSE, COURSE.links), 1) == up | coded(TAGS, "ul li a") | coded(LINK, "link")
 
 
 def test_a_page_of_ours() -> None:
@@ -196,10 +196,10 @@ def test_every_feature_of_a_link_has_its_name(text: str) -> None:
     page = replace(COURSE, title=text, keywords=text, url=target, links=links)
     for features in (OURS, THESIS):
         codes, rows = features(page, links).once()
-        names = features.told(page, links, codes)
+        names = features.in_words(page, links, codes)
         assert len(names) == len(codes) == len(rows)
         for name, own, kind in zip(names, codes.tolist(), decoded(codes)[1].tolist(), strict=True):
-            before, after = TOLD[kind].split("{}") if "{}" in TOLD[kind] else (name, "")
+            before, after = PHRASES[kind].split("{}") if "{}" in PHRASES[kind] else (name, "")
             word = "link" if kind == LINK else name.removeprefix(before).removesuffix(after)
             assert own == code(word, kind), name
 

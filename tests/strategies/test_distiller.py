@@ -14,7 +14,7 @@ from forager.crawl.loop import Crawl
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
 from forager.strategies.distiller import ROUNDS, TOLERANCE, Distiller, arc_weights, hits
-from forager.strategies.pairs import pairs
+from forager.strategies.pagerank import page_pairs
 from forager.types import BEST, FIRST_OF_ALL, Graph
 from tests.contracts.test_strategies import crawl, many_pages, same, visit
 from tests.crawl.test_sweep import Unhurried
@@ -32,7 +32,7 @@ RELEVANCE = (1.0, 1.0, 1.0, 1.0, NAN, NAN, NAN)
 
 
 def hubs_and_authorities(graph: Graph, rho: float = 0.0) -> tuple[list[float], list[float]]:
-    hub, authority = hits(pairs(graph), np.nan_to_num(graph.relevance).astype(np.float64), rho)
+    hub, authority = hits(page_pairs(graph), np.nan_to_num(graph.relevance).astype(np.float64), rho)
     return list(map(float, hub)), list(map(float, authority))
 
 

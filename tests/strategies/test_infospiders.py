@@ -12,8 +12,19 @@ from hypothesis import strategies as st
 from forager.errors import ForagerError
 from forager.learn.tfidf import Idf, Query
 from forager.strategies import BreadthFirst
-from forager.strategies.agents import ANCESTOR, WINDOW, Agent, Population, inputs
-from forager.strategies.infospiders import FALL, INPUTS, NOISE, OWNER, InfoSpiders, born_on
+from forager.strategies.infospiders import (
+    ANCESTOR,
+    FALL,
+    INPUTS,
+    NOISE,
+    OWNER,
+    WINDOW,
+    Agent,
+    InfoSpiders,
+    Population,
+    born_on,
+    keyword_inputs,
+)
 from forager.types import (
     NEVER,
     Evidence,
@@ -78,7 +89,7 @@ def missed(visit: Visit) -> Miss:
 
 def test_inputs_by_hand() -> None:
     told = page("bird", "[nest]", "bird", "[a bird]", "egg", "[x]", "[x]", "[x]", "[x]", "[x]")
-    seen = inputs(told, told.links, hashed("bird", "egg", "fish"))
+    seen = keyword_inputs(told, told.links, hashed("bird", "egg", "fish"))
     # before link 0, between 0 and 1, in the anchor of 1
     bird = [1 + 1 + 1 / 2, 1 / 2 + 1 + 1, 1 / 3 + 1 / 2 + 1 / 2, 1 / 4 + 1 / 3 + 1 / 3, 1 / 5 + 1 / 4 + 1 / 4, 2 / 5, 0]
     egg = [1 / 2, 1, 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]
@@ -88,14 +99,14 @@ def test_inputs_by_hand() -> None:
 
 def test_links_out_of_scope_still_count_for_the_distance() -> None:
     told = page("bird", *["[x]"] * 4)
-    assert inputs(told, told.links.take([1, 3]), hashed("bird")).tolist() == [[1 / 2], [1 / 4]]
+    assert keyword_inputs(told, told.links.take([1, 3]), hashed("bird")).tolist() == [[1 / 2], [1 / 4]]
 
 
 def test_pages_without_links_or_words_are_seen_too() -> None:
     alone = page("bird and egg")
-    assert inputs(alone, alone.links, hashed("bird")).shape == (0, 1)
+    assert keyword_inputs(alone, alone.links, hashed("bird")).shape == (0, 1)
     bare = page("[]", "[]")
-    assert inputs(bare, bare.links, hashed("bird", "egg")).tolist() == [[0, 0], [0, 0]]
+    assert keyword_inputs(bare, bare.links, hashed("bird", "egg")).tolist() == [[0, 0], [0, 0]]
 
 
 @settings(max_examples=60, deadline=None)
@@ -109,7 +120,7 @@ def test_inputs_are_what_walking_from_each_word_to_each_link_gives(parts: list[s
             met = sum(1 for other in links if min(at, link) <= other <= max(at, link))
             for column, word in enumerate(("bird", "egg")):
                 expected[row, column] += part.count(word) / met if met <= WINDOW else 0
-    assert np.allclose(inputs(told, told.links, hashed("bird", "egg")), expected)
+    assert np.allclose(keyword_inputs(told, told.links, hashed("bird", "egg")), expected)
 
 
 # ---- the draw
@@ -123,7 +134,7 @@ def test_the_best_is_drawn_as_often_as_softmax_says() -> None:
         order = np.argsort(-spiders("bird", seed=seed, beta=3.0).score(told).scores)
         first[order[0]] += 1
         second[order[1]] += order[0] == 0
-    expected = np.tanh(inputs(told.page, told.links, hashed("bird"))[:, 0])
+    expected = np.tanh(keyword_inputs(told.page, told.links, hashed("bird"))[:, 0])
     chance = np.exp(3 * expected) / np.exp(3 * expected).sum()
     assert np.abs(first / draws - chance).max() < 4 * np.sqrt(0.25 / draws)
     rest = chance[1:] / chance[1:].sum()  # the second draw is one without the first

@@ -9,7 +9,7 @@ import pytest
 
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
-from forager.strategies.shark import SharkSearch, around
+from forager.strategies.shark import SharkSearch, words_around
 from forager.types import NEVER, Inlinks, Page
 from forager.web.text import term, words
 from tests.visits import inlinks, page_of, visit_of
@@ -83,7 +83,7 @@ def test_around_is_the_anchor_and_its_neighbours_within_the_page() -> None:
     here = page()
     everything = words("bird song one two three bird nest four five stone six seven eight nest slate granite")
     for width, spans in ((0, [(5, 7), (9, 10), (14, 15)]), (3, [(2, 10), (6, 13), (11, 16)]), (99, [(0, 16)] * 3)):
-        found = around(here, here.links, width)
+        found = words_around(here, here.links, width)
         assert [row.tolist() for row in (found[0], found[1], found[2])] == [
             [term(word) for word in everything[start:end]] for start, end in spans
         ]

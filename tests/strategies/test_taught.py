@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forager.errors import ForagerError
-from forager.strategies.taught import Ways, check_made
+from forager.strategies.taught import TrainingMaterial, check_made
 from tests.strategies.grounds import ground_of, markup, shown
 
 GROUND = ground_of(
@@ -20,28 +20,28 @@ GROUND = ground_of(
 A, B, C, D = range(4)
 
 
-def edges(ways: Ways) -> set[tuple[int, int]]:
+def edges(ways: TrainingMaterial) -> set[tuple[int, int]]:
     return set(zip(ways.graph.sources.tolist(), ways.graph.targets.tolist(), strict=True))
 
 
 def test_without_paths_the_whole_ground_teaches() -> None:
-    ways = Ways.of(GROUND, [])
+    ways = TrainingMaterial.of(GROUND, [])
     assert edges(ways) == {(A, B), (B, C), (D, A)}
-    assert ways.teachers.tolist() == [A, B, C, D]
+    assert ways.pages.tolist() == [A, B, C, D]
     assert ways.targets.tolist() == [False, False, True, False]
     assert ways.shown == ()
 
 
 def test_shown_steps_are_links_and_ends_that_arrived_are_targets() -> None:
-    ways = Ways.of(GROUND, [shown("a d"), shown("b a", goal=False)])
+    ways = TrainingMaterial.of(GROUND, [shown("a d"), shown("b a", goal=False)])
     assert edges(ways) == {(A, B), (B, C), (D, A), (A, D), (B, A)}
-    assert ways.teachers.tolist() == [A, B, D]
+    assert ways.pages.tolist() == [A, B, D]
     assert ways.targets.tolist() == [False, False, True, True]
     assert [run.tolist() for run in ways.shown] == [[A, D], [B, A]]
 
 
 def test_a_page_outside_the_ground_cuts_a_path() -> None:
-    ways = Ways.of(GROUND, [shown("nowhere a d nowhere nowhere b c"), shown("a nowhere")])
+    ways = TrainingMaterial.of(GROUND, [shown("nowhere a d nowhere nowhere b c"), shown("a nowhere")])
     assert [run.tolist() for run in ways.shown] == [[A, D], [B, C], [A]]
     assert edges(ways) == {(A, B), (B, C), (D, A), (A, D)}
     assert ways.targets.tolist() == [False, False, True, False]  # where the second path arrived is not known
@@ -49,7 +49,7 @@ def test_a_page_outside_the_ground_cuts_a_path() -> None:
 
 def test_paths_through_another_web_are_refused() -> None:
     with pytest.raises(ForagerError, match="show paths through that web"):
-        Ways.of(GROUND, [shown("x y")])
+        TrainingMaterial.of(GROUND, [shown("x y")])
 
 
 def test_what_was_made_otherwise_is_refused() -> None:

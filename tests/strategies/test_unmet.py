@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from forager.strategies.unmet import only_unmet
+from forager.strategies.taught import only_unmet
 from forager.types import NEVER, ScoredLinks, Visit
 from tests.visits import page_of, visit_of
 

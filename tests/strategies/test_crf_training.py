@@ -17,8 +17,8 @@ from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.paths import Ground, PathOutcome, PathStep, ShownPath
 from forager.strategies.crf import training as crf_teaching
-from forager.strategies.crf.examples import Lessons
-from forager.strategies.crf.features import Features
+from forager.strategies.crf.examples import CrfExamples
+from forager.strategies.crf.features import CrfFeatures
 from forager.strategies.crf.training import GAMMAS, States, above, label_order, links_ahead, visited_reward
 from forager.types import Url
 from forager.web.text import mixed
@@ -101,7 +101,7 @@ def test_each_reward_is_the_one_asked_for(states: States, gamma: float) -> None:
     ground = schools(NAMES[:-1])
     for reward, worth in (("visited", visited_reward), ("thesis", discounted_reward)):
         model = known(forager(states=states, reward=reward, gamma=gamma).taught(ground, LESSON))
-        paths, goal = model.paths(Lessons.of(ground, LESSON, Features())), model.labels.index("goal")
+        paths, goal = model.paths(CrfExamples.of(ground, LESSON, CrfFeatures())), model.labels.index("goal")
         np.testing.assert_allclose(model.reward, worth(model.crf, paths, [goal], gamma))
         assert (model.reward >= 0).all()
 
@@ -117,7 +117,7 @@ def test_the_thesis_reward_tells_states_less_apart() -> None:
 
 def test_a_target_on_the_way_is_a_goal() -> None:
     ways = [to_course("a"), way("a", "/courses/cs1", "/", "/people", "/people/1", goal=False)]
-    lessons = Lessons.of(schools("a"), ways, Features())
+    lessons = CrfExamples.of(schools("a"), ways, CrfFeatures())
     pages = [label for label, kind in zip(lessons.labels, lessons.kinds, strict=True) if kind == PAGE]
     assert pages == ["prefix(goal)", "prefix(goal)", "goal", "goal", "fail", "fail", "fail"]
     assert lessons.labels[:5] == ("prefix(goal)", "prefix(goal)", "prefix(goal)", "goal", "goal")
@@ -125,15 +125,16 @@ def test_a_target_on_the_way_is_a_goal() -> None:
 
 
 def test_some_of_the_lessons() -> None:
-    ground, features = schools(NAMES[:-1]), Features()
-    some, alone = Lessons.of(ground, LESSON, features).take(np.array([3, 0])), [LESSON[3], LESSON[0]]
-    again = Lessons.of(ground, alone, features)
+    ground, features = schools(NAMES[:-1]), CrfFeatures()
+    some, alone = CrfExamples.of(ground, LESSON, features).take(np.array([3, 0])), [LESSON[3], LESSON[0]]
+    again = CrfExamples.of(ground, alone, features)
     assert some.labels == again.labels
     assert some.kinds.tolist() == again.kinds.tolist()
     everything = [
-        Vocabulary(np.unique(again.seen.values[again.of_pages[again.seen.rows] == kind])) for kind in (True, False)
+        Vocabulary(np.unique(again.features.values[again.of_pages[again.features.rows] == kind]))
+        for kind in (True, False)
     ]
-    for chain in (Lessons.dual, Lessons.single):
+    for chain in (CrfExamples.dual, CrfExamples.single):
         one, other = chain(some, *everything), chain(again, *everything)
         assert (one.observations != other.observations).nnz == 0
         assert (one.step != other.step).nnz == 0
@@ -144,26 +145,26 @@ def test_of_several_links_to_a_page_the_one_that_was_clicked() -> None:
     ground = ground_of({"a": markup("x", {"b": "one"}) + markup("", {"b": "two"}), "b": markup("y", {})}, "b")
     for anchor, clicked in (("two", 1), ("one", 0), (None, 0), ("three", 0)):
         path = ShownPath("p", (PathStep(small_url("a")), PathStep(small_url("b"), anchor)), PathOutcome.GOAL)
-        seen, page = Lessons.of(ground, [path], Features()), next(iter(ground.pages([0])))
+        seen, page = CrfExamples.of(ground, [path], CrfFeatures()), next(iter(ground.pages([0])))
         assert page is not None
-        codes, rows = Features()(page, page.links.take([clicked])).once()
-        assert set(seen.seen.values[seen.seen.rows == 0]) == set(mixed(codes[rows == 0]))
+        codes, rows = CrfFeatures()(page, page.links.take([clicked])).once()
+        assert set(seen.features.values[seen.features.rows == 0]) == set(mixed(codes[rows == 0]))
 
 
 def test_features_count_by_sites_or_by_pages() -> None:
     """Six sites and three wanted: on three of them; of five sites, on two pages."""
     ground = schools(NAMES[:-1])
     words = {  # a feature of the home page of each
-        name: set(mixed(Features()(page_at("/", name), page_at("/", name).links.take([])).page).tolist())
+        name: set(mixed(CrfFeatures()(page_at("/", name), page_at("/", name).links.take([])).page).tolist())
         for name in "ab"
     }
-    pages, _ = Lessons.of(ground, LESSON, Features()).known(3)
+    pages, _ = CrfExamples.of(ground, LESSON, CrfFeatures()).vocabularies(3)
     assert words["a"] & words["b"] <= set(pages.terms.tolist())
     assert not (words["a"] - words["b"]) & set(pages.terms.tolist())
     twice = [to_course("a"), way("a", "/", "/teaching", "/courses/cs2")]
-    few, _ = Lessons.of(ground, twice, Features()).known(3)
+    few, _ = CrfExamples.of(ground, twice, CrfFeatures()).vocabularies(3)
     assert not words["a"] <= set(few.terms.tolist())  # on one page, however many paths it is on
-    one, _ = Lessons.of(ground, [way("a", "/")], Features()).known(3)
+    one, _ = CrfExamples.of(ground, [way("a", "/")], CrfFeatures()).vocabularies(3)
     assert words["a"] == set(one.terms.tolist())  # there is no other page
 
 

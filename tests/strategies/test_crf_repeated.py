@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from forager.strategies.crf.repeated import SMALL, TIMES, folded, listed, nesting, shortest_repeats
+from forager.strategies.crf.features import SMALL, TIMES, folded, has_list, nesting, shortest_repeats
 
 Found = set[tuple[int, int, int]]  # first, period, end
 
@@ -64,17 +64,17 @@ def test_what_is_listed_repeats_and_short_patterns_are_listed(sequence: list[int
         for size in (1, 2, 3)
         for at in range(len(sequence))
     ]
-    assert listed([str(number) for number in sequence]) == any(runs)
+    assert has_list([str(number) for number in sequence]) == any(runs)
     assert not any(runs) or repeats_by_definition(sequence, TIMES)
 
 
 def test_all_elements_may_differ_and_what_comes_late_is_not_looked_at() -> None:
     names = [f"x{number}" for number in range(300)]
-    assert not listed(names)
-    assert listed([*names[:-12], *"ab" * 6])
-    assert not listed([*names, *"ab" * 6])
+    assert not has_list(names)
+    assert has_list([*names[:-12], *"ab" * 6])
+    assert not has_list([*names, *"ab" * 6])
     assert nesting([*names, *"ab" * 6], deepest=1) == 1
-    assert not listed([])
+    assert not has_list([])
 
 
 def test_a_larger_pattern_may_differ_in_less_than_half() -> None:
