@@ -1,4 +1,4 @@
-"""Grounds: numbers, links that leave, pages left out; and whether a strategy would have gone the same way."""
+"""Grounds: page numbers, links that leave, pages left out. Then: would a strategy have gone the same way?"""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_pages_of_shown_paths_are_a_ground() -> None:
 
 
 class ByRow:
-    """Scores rows as given, and counts the links behind it in its state."""
+    """Gives the scores it was made with. Its state counts the links that led to a page."""
 
     combine = BEST
 

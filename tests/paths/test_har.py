@@ -26,7 +26,7 @@ def entry(
     media: str = "text/html; charset=utf-8",
     method: str = "GET",
 ) -> dict[str, Any]:
-    """A request as browsers write it; only what a reader may rely on, and a field it must pass over."""
+    """A request as browsers write it: the fields that a reader can rely on, and one that it must ignore."""
     headers = [{"name": "Accept", "value": "*/*"}]
     headers += [{"name": "Referer", "value": referer}] if referer else []
     headers += [{"name": "sec-fetch-dest", "value": dest}] if dest else []
@@ -84,7 +84,7 @@ def test_the_referer_says_where_a_path_branches(tmp_path: Path) -> None:
 
 
 def test_redirects_are_folded(tmp_path: Path) -> None:
-    """The first by the referer that comes with it, the second, in two hops, by that of who was redirected."""
+    """The first page has its own referer. The second, after two redirects, has that of the first request."""
     paths = read(
         tmp_path,
         entry(1, f"{A}/"),

@@ -32,7 +32,7 @@ HOME = {"url": "http://u.edu/"}
 
 
 def path(outcome: PathOutcome, *labels: str | None, name: str = "p") -> ShownPath:
-    """One page for each label, and the last."""
+    """A path with a page for each label, and a last page."""
     steps = [
         PathStep(Url(f"http://u.edu/{n}"), None if n == 0 else "on", label) for n, label in enumerate((*labels, None))
     ]

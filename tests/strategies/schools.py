@@ -1,4 +1,4 @@
-"""A web of schools, and path foragers that were taught on all of them but one."""
+"""A web of schools, and path foragers that were taught on all schools but one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PAGES = {
 
 
 def schools(names: str, unread: str = "") -> Ground:
-    """Some of them; `unread` cannot be read on any."""
+    """A ground of some schools. Pages that end in `unread` cannot be read."""
 
     def read(urls: Sequence[Url]) -> Iterator[Page | None]:
         return (PAGES[url] if not unread or not url.endswith(unread) else None for url in urls)
@@ -60,7 +60,7 @@ def schools(names: str, unread: str = "") -> Ground:
 
 
 def way(name: str, *paths: str, goal: bool = True, label: str | None = None) -> ShownPath:
-    """A way through a school; the page before the last may have a label."""
+    """A path through a school. The page before the last may have a label."""
     steps = [PathStep(Url(f"http://www.{name}.edu{path}")) for path in paths]
     if label:
         steps[-2] = replace(steps[-2], label=label)
@@ -86,7 +86,7 @@ _TAUGHT: dict[tuple[States, bool], PathForager] = {}
 
 
 def taught(states: States = "dual", *, by_ways: bool = True) -> PathForager:
-    """By ways that were shown, or drawn, in all schools but the last."""
+    """A strategy taught with paths, shown or drawn, of all schools but the last."""
     if (states, by_ways) not in _TAUGHT:
         _TAUGHT[states, by_ways] = forager(states=states).taught(schools(NAMES[:-1]), LESSON if by_ways else ())
     return _TAUGHT[states, by_ways]

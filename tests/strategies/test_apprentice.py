@@ -55,7 +55,7 @@ def clues_of(strategy: Apprentice, seen: Visit) -> Ragged:
 
 
 def lesson(strategy: Apprentice, times: int = 10, relevance: Sequence[float] = (1, 0)) -> Evidence:
-    """The link beside birds led to a relevant page, that beside rocks to another one; many times over."""
+    """Many times: the link beside birds led to a relevant page, the link beside rocks to an irrelevant one."""
     clues = Ragged.concat([clues_of(strategy, visit())] * times)
     return Evidence(clues, np.tile(np.array(relevance, np.float32), times), np.full(2 * times, 0.5, np.float32))
 
@@ -130,8 +130,8 @@ def test_learns_which_words_lead_there(kind: str, features: str) -> None:
 
 
 def test_log_odds_by_hand() -> None:
-    """Ten of each: birds -1, and -1, eggs -1, wing 0 are of the high link; rocks, and, sand, slate of the low one; with
-    d_max = 1 the words between the links are seen by both: rocks 1, and 1, sand 1."""
+    """Ten links of each kind. The high link has birds -1, and -1, eggs -1, wing 0; the low one rocks, and, sand, slate.
+    With d_max = 1 the words between the links belong to both: rocks 1, and 1, sand 1."""
     strategy = trained()
     scores = strategy.score(visit()).scores
     # |T| = 10: "and at -1" is of both; N(high) = 20 * 7 = 140, N(low) = 20 * 4 = 80
@@ -186,7 +186,7 @@ def test_trust_adds_what_the_baseline_believes() -> None:
 
 
 def test_active_learning_takes_the_largest_surprises() -> None:
-    """Of four instances |u - v| = .1, .9, .2, .8; half of them are learnt from."""
+    """Four instances with |u - v| = .1, .9, .2, .8. Half of them are learnt from."""
     evidence = Evidence(
         Ragged.of([[1], [2], [3], [4]]),
         np.array([0.9, 0.1, 0.7, 0.2], np.float32),

@@ -1,4 +1,4 @@
-"""The features of links against a loop over leaves and words, and what they are called."""
+"""The features of links, compared with a loop over leaves and words; and their names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def visit_with(leaves: Sequence[str], spans: Sequence[tuple[int, int]], known: S
 
 @st.composite
 def layouts(draw: st.DrawFn) -> tuple[list[str], list[tuple[int, int]]]:
-    """Leaves of a few words, some of none, and links that do not overlap."""
+    """Leaves of a few words or none, and links that do not overlap."""
     leaves = draw(st.lists(st.sampled_from(["", "a", "b a", "c d e", "b b b b"]), min_size=1, max_size=14))
     cuts = sorted(draw(st.sets(st.integers(0, len(leaves)), max_size=8)))
     spans = [(start, end - 1) for start, end in pairwise(cuts)]
@@ -46,7 +46,7 @@ def layouts(draw: st.DrawFn) -> tuple[list[str], list[tuple[int, int]]]:
 
 
 def by_loop(visit: Visit, kind: WordFeature, d_max: int, most: int) -> list[list[int]]:
-    """Word by word, as the definition reads."""
+    """The features word by word, as in the definition."""
     rows = []
     bounds = visit.page.terms.offsets.tolist()
     for first, last in zip(visit.links.first_leaf.tolist(), visit.links.last_leaf.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Backlink and the rule of what is hot, on pages made by hand."""
+"""Backlink, and the rule for hot links, on pages made by hand."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_crawl_reaches_every_page(strategy: Backlink) -> None:
 
 
 def test_a_crawl_takes_what_most_pages_link_to() -> None:
-    """Replayed beside the crawl: each page taken has as many backlinks as any that waits, but for the two seeds."""
+    """The crawl is replayed: after the two seeds no waiting page has more backlinks than the page taken."""
     _, visits = crawl(Backlink())
     linked: dict[str, int] = {}
     done: set[str] = set()

@@ -1,5 +1,5 @@
-"""The path forager: that what travels with links is the chain of the whole path, what it finds on a site that it has
-not seen, and what it says to wrong paths."""
+"""The path forager: the state that travels with links is the chain of the whole path; it finds its way on an unseen
+site; wrong paths give clear errors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ ENDS = ("goal", "fail")
 
 
 def unlearned(names: str, states: States, seed: int, *, labels: int = 2, scale: float = 1.0) -> tuple[CrfModel, Paths]:
-    """A model with weights by chance for all features of a path, and the path as a chain."""
+    """A model with random weights for all features of a path, and the path as a chain."""
     lessons = CrfExamples.of(GROUND, [shown(names)], CrfFeatures())
     pages, links = (
         Vocabulary(np.unique(lessons.features.values[lessons.of_pages[lessons.features.rows] == kind]))
@@ -81,7 +81,7 @@ def unlearned(names: str, states: States, seed: int, *, labels: int = 2, scale: 
 def crawled(
     strategy: PathForager, pages: Sequence[Page], state: Floats = NO_STATE
 ) -> Iterator[tuple[ScoredLinks, int]]:
-    """From page to page: what is scored on each but the last, and which link is followed; the state travels with it."""
+    """For each page but the last: its scored links, and the link that is followed. The state travels with it."""
     for page, following in pairwise(pages):
         scored = strategy.score(visit_with(page, state))
         taken = page.links.targets.index(following.url)
@@ -112,7 +112,7 @@ def test_rows_labels_and_scores_are_sums_over_all_state_sequences(seed: int, sta
         assert scored.label == model.labels[int(page.argmax())]
         unseen = paths.observations.copy().tolil()
         if single:
-            unseen[here + 1] = 0  # what the page says that the link leads to is not known yet
+            unseen[here + 1] = 0  # the page that the link leads to is not yet seen
         ahead = drawn.enumerate_crf(model.crf, replace(paths, observations=unseen.tocsr()), 0, until=here + 2)
         alpha, delta = (
             scaled(ahead.sums(model.crf.states, here + 1, best=best)[-c:], best=best) for best in (False, True)
@@ -124,7 +124,7 @@ def test_rows_labels_and_scores_are_sums_over_all_state_sequences(seed: int, sta
 
 @both
 def test_along_a_path_of_100_pages(states: States) -> None:
-    """With large weights: nothing overflows, and the last link has the rows of the whole path."""
+    """Also with large weights nothing overflows, and the last link has the rows of the whole path."""
     names = " ".join("abc"[at % 3] for at in range(100))
     model, paths = unlearned(names, states, 3, labels=4, scale=10)
     strategy, c = PathForager(states=states)._with(model), len(model.labels)
@@ -138,7 +138,7 @@ def test_along_a_path_of_100_pages(states: States) -> None:
     assert scored.state is not None
     lattice = model.crf.lattice(paths)
     ahead = lattice.alpha[-1] - lattice.unary[-1] if states == "single" else lattice.alpha[-2][c:]
-    expected = np.maximum(scaled(ahead, best=False), np.log(LEAST))  # what is less likely is kept as that
+    expected = np.maximum(scaled(ahead, best=False), np.log(LEAST))  # smaller values are kept as LEAST
     np.testing.assert_allclose(scored.state[taken, :c], expected, rtol=1e-4, atol=1e-3)
     names_of = [model.labels[state % c] for state in lattice.viterbi()]
     last = strategy.score(visit_with(along(names)[-1], scored.state[taken : taken + 1]))
@@ -163,7 +163,7 @@ def test_a_batch_gives_what_its_links_give_one_by_one(states: States) -> None:
 
 
 def test_labels_come_from_delta_and_scores_from_alpha() -> None:
-    """Two rows that travelled together and disagree, by more than any page can say."""
+    """Two rows that travelled together and disagree by more than any page can change."""
     model, _ = unlearned("a b", "single", 1)
     strategy, page, sure = PathForager(states="single")._with(model), along("a")[0], [0.0, -300.0]
     for alpha, delta in ((sure, sure[::-1]), (sure[::-1], sure)):
@@ -195,7 +195,7 @@ def test_the_way_is_known_on_a_site_never_seen(states: States, by_ways: bool, fe
     ground = schools(NAMES[:-1])
     strategy = forager(states=states, features=features).taught(ground, LESSON if by_ways else ())
     home, people = scores(strategy, "/"), scores(strategy, "/people")
-    assert home[TO_LIST] > home["People"] + 0.1  # not more for drawn ways: people lead back home, and on from there
+    assert home[TO_LIST] > home["People"] + 0.1  # drawn paths give no larger difference: people lead back home
     assert min(scores(strategy, "/teaching").values()) > max(people.values()) + 0.1
 
 
@@ -238,7 +238,7 @@ def test_a_path_with_a_page_that_cannot_be_read() -> None:
 
 @both
 def test_an_explanation_adds_what_each_feature_does(states: States) -> None:
-    """The figure is the score less that of the link without the feature."""
+    """The weight of a feature is the score less the score without the feature."""
     strategy, link = taught(states), 1
     home = page_at("/")
     first = strategy.score(visit_with(home, NO_STATE))
@@ -265,7 +265,7 @@ def test_an_explanation_adds_what_each_feature_does(states: States) -> None:
 
 
 def score_with(strategy: PathForager, state: Floats, page: Page, codes: Codes) -> float:
-    """Of a link that has these features."""
+    """The score of a link with these features."""
     seen = FeatureCodes(codes[:, None], strategy.features(page, page.links).page)
     model = known(strategy)
     return float(model.follow(state[0] if state.size else None, *model.potentials(seen)).scores[0])

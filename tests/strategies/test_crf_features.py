@@ -1,4 +1,4 @@
-"""What the path forager sees, by hand: each kind of feature on small pages, and odd pages."""
+"""The features of the path forager by hand: each kind on small pages, and odd pages."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def told(features: CrfFeatures, page: Page, link: int) -> list[str]:
 
 
 def test_a_link_in_the_thesis() -> None:
-    """Its anchor, ten words on either side, its path in tokens with the extension, and a constant."""
+    """The words of its anchor, ten words on either side, the words of its URL with the extension, and a constant."""
     near = [f"{side}{far}" for side in "ab" for far in range(1, 11)]
     expected = coded(ANCHOR, "cs", "412", "exercise", "3") | coded(NEAR, *near) | coded(LINK, "link")
     expected |= coded(PATH, "_", "_svc", "teaching", "cs412", "hw", "3", "ps")
@@ -79,7 +79,7 @@ def test_a_link_in_the_thesis() -> None:
 
 
 def test_a_page_in_the_thesis() -> None:
-    """Words of head and body, tokens of the URL, and that it has a heading of the set."""
+    """Words of head and body, words of the URL, and the flag for a heading of the set."""
     near = [f"{side}{far}" for side in "ab" for far in range(1, 11)]
     said = ["cs", "412", "notes", "courses", "far", "exercise", "3", "other", "pages", "up"]
     expected = coded(WORD, *said, *near) | coded(HEAD, "logic", "a", "course")
@@ -110,11 +110,11 @@ def test_a_page_has_the_same_features_whichever_links_are_asked_for() -> None:
     assert of_row(one, 1) == of_row(whole, 2)
 
 
-# ---- and of ours ----------------------------------------------------------------------------------------------------
+# ---- our own --------------------------------------------------------------------------------------------------------
 
 
 def test_a_link_of_ours() -> None:
-    """Numbers are alike but in words around; of an anchor six words count, of a URL the last six."""
+    """Digits are zeroed except in the words around; six words of the anchor count, and the last six of the URL."""
     near = [f"{side}{far}" for side in "ab" for far in range(1, 9)]
     expected = coded(ANCHOR, "cs", "000", "exercise", "0") | coded(NEAR, *near) | coded(ABOVE, "courses")
     expected |= coded(PATH, "_svc", "teaching", "cs000", "hw", "0", "ps") | coded(LAST, "ps") | coded(SECOND_LAST, "0")
@@ -131,7 +131,7 @@ def test_a_link_of_ours() -> None:
 
 
 def test_a_page_of_ours() -> None:
-    """2 links are 2 or more; they have 4 digits, and the page has 33 words, 32 or more."""
+    """2 links count as "2 or more", 4 digits in them as "4 or more", 33 words as "32 or more"."""
     near = [f"{side}{far}" for side in "ab" for far in range(1, 11)]
     said = ["cs", "412", "notes", "courses", "far", "exercise", "3", "other", "pages", "up"]
     expected = coded(WORD, *said, *near) | coded(HEAD, "logic", "a", "course")
@@ -151,7 +151,7 @@ def test_the_last_elements_of_a_tag_path(path: str, last: str) -> None:
 
 
 def test_the_heading_above() -> None:
-    """The last one that ends before the link; a link in a heading has the one before it; a long one in part."""
+    """The last heading that ends before the link. A link in a heading has the heading before. Four words count."""
     page = page_of(
         "http://a.test/",
         '<a href="a">a</a><h1>One</h1><a href="b">b</a><h2>Two <a href="c">c</a></h2><a href="d">d</a>'
@@ -190,7 +190,7 @@ def test_an_anchor_without_text() -> None:
 )
 @settings(max_examples=200, deadline=None)
 def test_every_feature_of_a_link_has_its_name(text: str) -> None:
-    """Whatever an anchor, a title and an address say."""
+    """For any text in anchor, title and URL."""
     target = Url(f"http://a.test/{text}/{text}".replace("\x1e", ""))
     links = replace(COURSE.links.take([0]), anchors=(text,), targets=(target,))
     page = replace(COURSE, title=text, keywords=text, url=target, links=links)

@@ -1,4 +1,4 @@
-"""How the path forager is taught: lessons from paths, what states are worth, and the choice of gamma."""
+"""Training of the path forager: examples from paths, the reward of states, and the choice of gamma."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_each_reward_is_the_one_asked_for(states: States, gamma: float) -> None:
 
 
 def test_the_thesis_reward_tells_states_less_apart() -> None:
-    """Half of the paths arrive, so all is worth about a half."""
+    """Half of the paths arrive, so the reward of every state is about a half."""
     spread = {
         reward: np.ptp(known(forager(reward=reward).taught(schools(NAMES[:-1]), LESSON)).reward)
         for reward in ("visited", "thesis")
@@ -152,7 +152,7 @@ def test_of_several_links_to_a_page_the_one_that_was_clicked() -> None:
 
 
 def test_features_count_by_sites_or_by_pages() -> None:
-    """Six sites and three wanted: on three of them; of five sites, on two pages."""
+    """A feature must be on three sites if there are six; with five sites it must be on two pages."""
     ground = schools(NAMES[:-1])
     words = {  # a feature of the home page of each
         name: set(mixed(CrfFeatures()(page_at("/", name), page_at("/", name).links.take([])).page).tolist())
@@ -181,7 +181,7 @@ LOTTERY = {
 
 
 def lotteries(sites: str) -> tuple[Ground, list[ShownPath]]:
-    """The long way always arrives; a ticket of the lottery, one link from the prize, wins half of the time."""
+    """The long way always arrives; the lottery ticket, one link from the prize, wins half of the time."""
     read = {Url(f"http://www.{name}.edu{path}"): text for name in sites for path, text in LOTTERY.items()}
     pages = {url: page_of(url, text) for url, text in read.items()}
     linked = ((url, page.links.targets) for url, page in pages.items())
@@ -193,7 +193,7 @@ def lotteries(sites: str) -> tuple[Ground, list[ShownPath]]:
 
 
 def chosen_gamma(ground: Ground, ways: Sequence[ShownPath], **options: Any) -> list[float]:
-    """Those that give the same reward."""
+    """Paths that give the same reward."""
     found = known(forager(gamma=0, **options).taught(ground, ways)).reward
     each = {gamma: known(forager(gamma=gamma, **options).taught(ground, ways)).reward for gamma in GAMMAS}
     return [gamma for gamma, reward in each.items() if np.allclose(reward, found)]
@@ -201,13 +201,13 @@ def chosen_gamma(ground: Ground, ways: Sequence[ShownPath], **options: Any) -> l
 
 @both
 def test_a_gamma_is_chosen_by_sites_that_were_not_taught(states: States) -> None:
-    """A small one would put half a chance of a goal at once before a sure one later."""
+    """A small gamma would prefer half a chance of a goal now to a sure goal later."""
     (gamma,) = chosen_gamma(*lotteries("abcdef"), states=states)
     assert 0.3 < gamma < 1
 
 
 def test_a_third_of_the_sites_is_left_out_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
-    """18 paths of 6 sites: all of them once, then three times those of 4 sites."""
+    """18 paths of 6 sites: the model is trained once on all of them, then three times on those of 4 sites."""
     taught_by: list[int] = []
 
     def counting(paths: Paths, *given: Any, **options: Any) -> Crf:
@@ -224,5 +224,5 @@ def test_the_smallest_gamma_of_equally_good_ones() -> None:
 
 
 def test_no_discount_where_there_is_nothing_to_choose_by() -> None:
-    """One site alone: nothing is left to learn from."""
+    """With one site there is nothing left to learn from."""
     assert chosen_gamma(schools("a"), [to_course("a"), to_nobody("a")]) == [1.0]

@@ -1,4 +1,4 @@
-"""The hidden Markov model: counts by hand, the forward vector by brute force, clusters of words that nobody mixes."""
+"""The hidden Markov model: counts by hand, the forward vector by brute force, clusters of pages with separate words."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def test_the_forward_vector_sums_over_all_ways_through_the_states(k: int, seen: 
 
 
 def test_bic_of_points_on_a_line() -> None:
-    """0, 1 and 10, 11 about 0.5 and 10.5: squares 4/4, s = 1 / (4 - 2)."""
+    """Points 0, 1 and 10, 11 with centroids 0.5 and 10.5: the squares sum to 4/4, s = 1 / (4 - 2)."""
     points, centroids = np.array([[0], [1], [10], [11]], np.float32), np.array([[0.5], [10.5]], np.float32)
     likelihood = 4 * log(1 / 2) - 4 / 2 * log(2 * pi / 2) - (4 - 2) / 2
     assert bic(points, centroids) == pytest.approx(likelihood - 4 / 2 * log(4))
-    assert bic(points[:2], centroids) == -np.inf  # as many centroids as points say nothing
+    assert bic(points[:2], centroids) == -np.inf  # as many centroids as points
 
 
 def blobs(*centres: tuple[float, float], each: int = 40) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
@@ -80,7 +80,7 @@ def blobs(*centres: tuple[float, float], each: int = 40) -> np.ndarray[tuple[int
 
 @pytest.mark.parametrize("seed", range(5))
 def test_x_means_finds_how_many_blobs_there_are(seed: int) -> None:
-    """A blob may have been cut in two before others were told apart: nothing is ever put together again."""
+    """Each cluster is in one blob. A blob may be cut in two, because clusters are never joined again."""
     centres = [(0.0, 0.0), (5.0, 0.0), (0.0, 6.0), (9.0, 9.0), (-7.0, 4.0)]
     found = x_means(blobs(*centres), 20, seed)
     distances = np.linalg.norm(found[:, None] - np.array(centres), axis=2)
@@ -155,7 +155,7 @@ LAYERS = ("exam homework grade", "course list fall", "department people office")
 
 
 def web() -> dict[str, str | None]:
-    """Six ways from a department over a list to a course, all of the same words but for one of their own."""
+    """Six ways from a department over a list to a course. All have the same words, and each has one word of its own."""
     pages: dict[str, str | None] = {}
     for way in range(6):
         for hops, words in enumerate(LAYERS):
@@ -232,7 +232,7 @@ def test_where_states_are_equal_similarity_decides() -> None:
 
 
 def test_links_may_be_counted_in_place_of_walks() -> None:
-    """Six pages a layer, each of the upper two with a link one layer down."""
+    """Six pages in each layer. Each page of the two upper layers has a link to the layer below."""
     strategy = taught(counted="links")
     assert strategy._model is not None
     chain = strategy._model.chain
@@ -248,7 +248,7 @@ def test_shown_paths_are_the_sequences() -> None:
     paths = [shown("p20 p10 p00"), shown("p10 p25", goal=False)]
     strategy = Hmm(states=3).taught(ground_of(web()), paths)
     assert strategy._model is not None
-    chain = strategy._model.chain  # from p10 it is one link to the goal; p25 leads there by no way: 2 or more
+    chain = strategy._model.chain  # p10 is one link from the goal; p25 has no way to it: 2 or more
     assert np.exp(chain.start).tolist() == pytest.approx([1 / 5, 2 / 5, 2 / 5])
     assert np.exp(chain.step).tolist() == [
         pytest.approx([1 / 3, 1 / 3, 1 / 3]),

@@ -53,7 +53,7 @@ def hashed(*words: str) -> Terms:
 
 
 def page(*parts: str, url: str = HERE) -> Page:
-    """A part in brackets is a link with that anchor, the others are text."""
+    """A page: parts in brackets are links with that anchor, other parts are text."""
     links = iter(range(len(parts)))
     marked = (f'<a href="/{next(links)}">{part[1:-1]}</a>' if part.startswith("[") else part for part in parts)
     return page_of(url, f"<body>{' '.join(marked)}</body>")
@@ -65,7 +65,7 @@ def spiders(*words: str, **settings: float) -> InfoSpiders:
 
 
 def led_by(state: Floats) -> Visit:
-    """A page of no relevance, found by a link with this state."""
+    """A visit to an irrelevant page, found by a link with this state."""
     return visit_of(page("[on]"), 0.0, parents=inlinks([state.tolist()]))
 
 
@@ -137,7 +137,7 @@ def test_the_best_is_drawn_as_often_as_softmax_says() -> None:
     expected = np.tanh(keyword_inputs(told.page, told.links, hashed("bird"))[:, 0])
     chance = np.exp(3 * expected) / np.exp(3 * expected).sum()
     assert np.abs(first / draws - chance).max() < 4 * np.sqrt(0.25 / draws)
-    rest = chance[1:] / chance[1:].sum()  # the second draw is one without the first
+    rest = chance[1:] / chance[1:].sum()  # the second draw is made without the first
     assert np.abs(second[1:] / first[0] - rest).max() < 4 * np.sqrt(0.25 / first[0])
 
 
@@ -218,7 +218,7 @@ def test_the_last_agent_does_not_die() -> None:
 
 
 def with_a_death(**settings: float) -> tuple[InfoSpiders, Floats, Floats]:
-    """The child is poor and dies of a page of no relevance; before, each of the two found a link."""
+    """Both agents have found a link. Then the child, which has little energy, dies of an irrelevant page."""
     crowd = spiders("bird", cost=0.5, **settings)
     ancestor = crowd.population.richest
     crowd.population = Population.of([ancestor, replace(ancestor, name=9, energy=0.2)])
@@ -252,7 +252,7 @@ def test_the_richest_adopts_what_the_dead_have_found() -> None:
     crowd.observe(found, NOTHING)
     after = crowd.population.agents[ANCESTOR]
     assert after.energy == pytest.approx(before.energy - 0.5)
-    assert after.weights.tolist() == before.weights.tolist()  # the link was scored by other weights: nothing to learn
+    assert after.weights.tolist() == before.weights.tolist()  # another agent scored the link: nothing to learn
     scored = crowd.score(found)
     assert scored.state is not None
     assert scored.state[0, OWNER] == ANCESTOR

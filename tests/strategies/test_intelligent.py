@@ -1,4 +1,4 @@
-"""Intelligent crawling: interest ratios from a handful of pages, counted by hand."""
+"""Intelligent crawling: interest ratios from a few pages, counted by hand."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def found_on(source: int, scored: ScoredLinks, row: int) -> Inlinks:
 
 
 def told(strategy: Intelligent, rows: Sequence[int] = (0, 1, 2)) -> Intelligent:
-    """The seed, then those of its targets: owls satisfy the predicate, the rock does not."""
+    """The strategy observes the seed, then its targets: owls satisfy the predicate, the rock does not."""
     seed = visit_of(hub(), GOOD, id=0)
     strategy.observe(seed, NO_EVIDENCE)
     scored = strategy.score(seed)
@@ -161,7 +161,7 @@ def test_a_sweep_gives_what_score_would_give_now() -> None:
         Ragged.of([scored.common]),
     )
     swept = strategy.rescore([batch], graph)
-    told(strategy)  # what is learnt after a sweep began has no part in it
+    told(strategy)  # learnt after the sweep began: the sweep does not use it
     assert next(swept).tolist() == pytest.approx([scored.scores[0]])
 
 

@@ -25,7 +25,7 @@ TERMS = [["gene therapy", "dna"], ["gene", "cell culture"], ["science"]]
 
 
 class ByTitle(Predicate):
-    """A critic with a path of three levels, for which a page has its title as its one term."""
+    """A critic with a path of three levels. The only term of a page is its title."""
 
     def __init__(self, settings: Settings | None = None, spoken: bool = True) -> None:
         super().__init__(keywords=["gene"])
@@ -36,7 +36,7 @@ class ByTitle(Predicate):
 
 
 def page(title: str = "gene therapy") -> Page:
-    """Four links with four words between them and more; the last stands in a menu."""
+    """Four links with four or more words between them. The last one is in a menu."""
     return page_of(
         "http://a.test/",
         f"""<title>{title}</title><p>one two three dna <a href="/1">gene</a> one two three four five
@@ -93,7 +93,7 @@ def test_a_sum_of_some_features() -> None:
 
 
 def test_equal_sums_are_equal_scores() -> None:
-    """Ties go to the link found earlier, so that no rounding may break them."""
+    """Ties go to the link found earlier, so rounding must not break a tie."""
     weights = (627, 62, 311)
     levels = np.array(list(product(range(1, 8), repeat=3)), np.float32)
     exact = levels.astype(int) @ np.array(weights)
@@ -217,7 +217,7 @@ def test_pages_of_a_level_may_be_told_apart() -> None:
         state = make_lexical(critic=critic, context=4, finer=True).score(visit_of(page(title))).state
         assert state is not None
         assert state[0, 2] == pytest.approx(level - score / (1 + score))
-    assert score == 0  # nothing of the target, no difference
+    assert score == 0  # no word of the target: no difference
     told = make_lexical(critic=critic, context=4, finer=True).explain(visit_of(page("dna")), 0)
     assert any(line.startswith("page at level 1") for line, _ in told)
 

@@ -1,4 +1,4 @@
-"""What the lexical strategy learns while crawling: places that paid, terms that led to good pages."""
+"""What the lexical strategy learns while crawling: where links paid, and which terms led to good pages."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_only_the_newest_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_link_near_one_that_paid_comes_sooner() -> None:
-    """Link 1 of 4 has led to a page of relevance 1, link 3 to one of 0: x = 1/2 for links 0 and 2 by the first, …"""
+    """Link 1 of 4 led to a page of relevance 1, link 3 to one of relevance 0: x = 1/2 for link 0 by link 1, …"""
     strategy = learner(proximity=0.5, near=1)
     scored = strategy.score(visit_of(page(), known=[np.nan, 1.0, np.nan, 0.0]))
     assert scored.state is not None
@@ -86,7 +86,7 @@ def test_a_link_near_one_that_paid_comes_sooner() -> None:
 
 
 def test_what_turns_out_later_counts_in_the_next_sweep() -> None:
-    """The same as when it is known at once."""
+    """The scores are the same as if the outcome had been known from the start."""
     strategy = learner(proximity=0.5, near=1)
     visit = visit_of(page(), id=9)
     scored = strategy.score(visit)
@@ -111,7 +111,7 @@ def test_what_turns_out_later_counts_in_the_next_sweep() -> None:
     assert [each.tolist() for each in again] == [[*known.tolist(), np.inf]]
     sure = strategy.rescore([batch], NO_GRAPH)
     strategy.observe(visit, told(scored.clues.take(np.array([0, 2])), [1.0, 1.0]))
-    assert next(sure).tolist() == [*known.tolist(), np.inf]  # a sweep goes by what was known when it began
+    assert next(sure).tolist() == [*known.tolist(), np.inf]  # a sweep uses what was known when it began
 
 
 # ---- terms -----------------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def test_lifts_are_bounded_and_need_something_that_paid() -> None:
 
 
 def test_terms_that_led_to_good_pages_change_the_level_of_links() -> None:
-    """An anchor "dna gene": level 2 by its head, until dna has led to good pages and gene to bad ones."""
+    """The anchor "dna gene" is at level 2 by its head, until dna has led to good pages and gene to bad ones."""
     strategy = learner(reward=2.0, every=2)
     visit = visit_of(page(), id=1)
     before = strategy.score(visit)

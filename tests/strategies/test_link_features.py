@@ -1,4 +1,4 @@
-"""What is seen of links: against a reading of one link after the other, and by hand."""
+"""The features of links: compared with a loop over the links, and by hand."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from forager.strategies.link_features import (
     FeatureCodes,
     LinkTemplates,
     PageWords,
-    Stretch,
     UrlPosition,
+    WordSource,
     spellings,
     texts_of,
     zeroed,
@@ -39,27 +39,27 @@ def told(plan: LinkTemplates, page: Page, *, zero_digits: bool = False) -> list[
     return [[f"{names[word]} {kind}" for word, kind in row if word] for row in rows]
 
 
-# ---- stretches ------------------------------------------------------------------------------------------------------
+# ---- sources of words -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("stretch", "places", "expected"),
     [
-        (Stretch.BEFORE, [-2, -1], [["cs 5", "412 5"], ["b2 5", "b1 5"], ["a2 5", "four 5"], ["up 5", "7 5"]]),
-        (Stretch.AFTER, [0, 1], [["one 5", "two 5"], ["a1 5", "a2 5"], [], []]),
-        (Stretch.ANCHOR, [0, 1], [["first 5"], ["exercise 5", "3 5"], ["up 5", "7 5"], []]),
-        (Stretch.ANCHOR_TEXT, range(9), [["first 5"], ["exercise 5", "3 5", "of 5", "many 5"], ["up 5", "7 5"], []]),
-        (Stretch.HEADING, [0, 2], [[], ["one 5", "three 5"], ["one 5", "three 5"], ["four 5", "7 5"]]),
-        (Stretch.URL, [-1], [["test 5"], ["ps 5"], ["_svc 5"], ["_svc 5"]]),
-        (Stretch.URL, [-5, -4, -3], [["http 5"], ["_svc 5", "cs412 5", "hw 5"], [], []]),
+        (WordSource.BEFORE, [-2, -1], [["cs 5", "412 5"], ["b2 5", "b1 5"], ["a2 5", "four 5"], ["up 5", "7 5"]]),
+        (WordSource.AFTER, [0, 1], [["one 5", "two 5"], ["a1 5", "a2 5"], [], []]),
+        (WordSource.ANCHOR, [0, 1], [["first 5"], ["exercise 5", "3 5"], ["up 5", "7 5"], []]),
+        (WordSource.ANCHOR_TEXT, range(9), [["first 5"], ["exercise 5", "3 5", "of 5", "many 5"], ["up 5", "7 5"], []]),
+        (WordSource.HEADING, [0, 2], [[], ["one 5", "three 5"], ["one 5", "three 5"], ["four 5", "7 5"]]),
+        (WordSource.URL, [-1], [["test 5"], ["ps 5"], ["_svc 5"], ["_svc 5"]]),
+        (WordSource.URL, [-5, -4, -3], [["http 5"], ["_svc 5", "cs412 5", "hw 5"], [], []]),
     ],
 )
-def test_so_many_words_of_a_stretch(stretch: Stretch, places: list[int], expected: list[list[str]]) -> None:
+def test_so_many_words_of_a_stretch(stretch: WordSource, places: list[int], expected: list[list[str]]) -> None:
     assert told(LinkTemplates([(stretch, places, 5)]), PAGE) == expected
 
 
 def test_numbers_are_alike_in_texts_and_not_on_the_page() -> None:
-    plan = LinkTemplates([(Stretch.ANCHOR_TEXT, [1], 0), (Stretch.ANCHOR, [1], 1), (Stretch.URL, [-2], 2)])
+    plan = LinkTemplates([(WordSource.ANCHOR_TEXT, [1], 0), (WordSource.ANCHOR, [1], 1), (WordSource.URL, [-2], 2)])
     assert told(plan, PAGE, zero_digits=True)[1] == ["0 0", "3 1", "0 2"]
     assert told(plan, PAGE)[1] == ["3 0", "3 1", "3 2"]
 
@@ -72,16 +72,18 @@ blocks = st.lists(st.tuples(parts, parts, parts), max_size=6)
     blocks,
     st.lists(
         st.tuples(
-            st.sampled_from([Stretch.BEFORE, Stretch.AFTER, Stretch.ANCHOR, Stretch.ANCHOR_TEXT, Stretch.URL]),
+            st.sampled_from(
+                [WordSource.BEFORE, WordSource.AFTER, WordSource.ANCHOR, WordSource.ANCHOR_TEXT, WordSource.URL]
+            ),
             st.integers(-4, 4),
         )
     ),
 )
 @settings(deadline=None)
 def test_a_plan_reads_as_one_would_link_by_link(
-    made: list[tuple[str, str, str]], rows: list[tuple[Stretch, int]]
+    made: list[tuple[str, str, str]], rows: list[tuple[WordSource, int]]
 ) -> None:
-    """Whatever is on the page: what lies outside of a stretch is nothing."""
+    """For any page. A position outside of its source gives no word."""
     page = page_of(
         "http://a.test/x/",
         "".join(f'<p>{text}<a href="/{at}/">{said}</a>{by}' for at, (text, said, by) in enumerate(made)),
@@ -89,16 +91,16 @@ def test_a_plan_reads_as_one_would_link_by_link(
     every = [word for leaf in page.leaves for word in words(leaf)]
     starts = page.terms.offsets.tolist()
 
-    def read(link: int, stretch: Stretch, place: int) -> str | None:
+    def read(link: int, stretch: WordSource, place: int) -> str | None:
         begin, end = starts[page.links.first_leaf[link]], starts[page.links.last_leaf[link] + 1]
-        if stretch in (Stretch.BEFORE, Stretch.AFTER):
-            around, at = (every[:begin], begin + place) if stretch == Stretch.BEFORE else (every, end + place)
-            return around[at] if (0 if stretch == Stretch.BEFORE else end) <= at < len(around) else None
-        if stretch == Stretch.URL:
+        if stretch in (WordSource.BEFORE, WordSource.AFTER):
+            around, at = (every[:begin], begin + place) if stretch == WordSource.BEFORE else (every, end + place)
+            return around[at] if (0 if stretch == WordSource.BEFORE else end) <= at < len(around) else None
+        if stretch == WordSource.URL:
             return str(link) if place == -1 else None
         within = (
             words(page.links.anchors[link].replace(ROW_END, " "))
-            if stretch == Stretch.ANCHOR_TEXT
+            if stretch == WordSource.ANCHOR_TEXT
             else every[begin:end]
         )
         return within[place] if 0 <= place < len(within) else None
@@ -106,9 +108,9 @@ def test_a_plan_reads_as_one_would_link_by_link(
     plan = (
         LinkTemplates([(stretch, [place], 1) for stretch, place in rows])
         if rows
-        else LinkTemplates([(Stretch.ANCHOR, [0], 1)])
+        else LinkTemplates([(WordSource.ANCHOR, [0], 1)])
     )
-    wanted = rows or [(Stretch.ANCHOR, 0)]
+    wanted = rows or [(WordSource.ANCHOR, 0)]
     expected = [[read(link, *each) for each in wanted] for link in range(len(page.links))]
     assert told(plan, page) == [[f"{word} 1" for word in row if word is not None] for row in expected]
 
@@ -153,7 +155,7 @@ def test_digits_become_zeros_and_nothing_else_does() -> None:
     assert zeroed("cs412 é٣ \ud800 90") == "cs000 é٣ \ud800 00"
 
 
-# ---- how links lie --------------------------------------------------------------------------------------------------
+# ---- where URLs lie -------------------------------------------------------------------------------------------------
 
 LYING = {
     "http://a.test/x/y/z.html": ("in the folder", "in the folder, +0 words", "4 words"),
@@ -198,7 +200,7 @@ def test_each_code_once_in_a_row(made: list[tuple[str, int, int]]) -> None:
 
 
 def test_where_there_is_no_word_there_is_no_code() -> None:
-    plan = LinkTemplates([(Stretch.ANCHOR, [0, 5], 1)])
+    plan = LinkTemplates([(WordSource.ANCHOR, [0, 5], 1)])
     codes = plan.codes(PageWords.of(PAGE, PAGE.links, zero_digits=False))
     found, rows = FeatureCodes(codes, np.empty(0, np.uint64)).once()
     assert rows.tolist() == [0, 1, 2]

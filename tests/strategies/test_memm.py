@@ -1,4 +1,4 @@
-"""The MEMM as a crawler: what it sees, what travels with a link, and that both are the chain model's."""
+"""The MEMM crawler: its observations and the state that travels with a link are those of the chain model."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ from forager.web.text import mix, term
 from tests.visits import inlinks, page_of, visit_of
 
 INFERENCES = ("discounted", "marginal", "viterbi")
-SEED = np.empty((0, 0), np.float32)  # what travels to a page that nothing led to
-AHEAD = len(KINDS)  # added to a kind, where it is seen of the page that a link leads to
+SEED = np.empty((0, 0), np.float32)  # state of a page that no link led to
+AHEAD = len(KINDS)  # added to a kind that counts for the page that a link leads to
 NAMES = ("a", "b", "c", "d", "e", "f")
 COURSES, PEOPLE = 4, 6
 TEACHING = "Every course, every year"
@@ -125,7 +125,7 @@ def test_the_way_learnt_on_some_sites_is_known_on_another(inference: str) -> Non
 
 
 def test_walks_down_the_layers_teach_how_near_a_page_is() -> None:
-    """All walks begin far away, and never see a link that leads nowhere: what they teach is how a path goes on."""
+    """All walks begin far away and have no link that leads nowhere. They teach how a path goes on."""
     strategy = crawler(drawn="walks", states=5, count=300).taught(ground(*NAMES[:-1]))
     state, hops = SEED, []
     for path, anchor in (("/people/1", "Home"), ("/", TEACHING), ("/teaching", "CS 1 lectures")):
@@ -160,7 +160,7 @@ def test_few_shown_paths_teach_too() -> None:
 
 
 def along(model: memm.Memm, rows: Sparse, *, best: bool) -> list[Reals]:
-    """The rows of the chain, from the first page on."""
+    """The rows of the chain model, from the first page on."""
     found: list[Reals] = []
     for at in range(rows.shape[0]):
         found.append(model.forward(found[-1] if found else None, rows[at], best=best))
@@ -168,7 +168,7 @@ def along(model: memm.Memm, rows: Sparse, *, best: bool) -> list[Reals]:
 
 
 def valued(strategy: MemmCrawler, row: Reals) -> float:
-    """The score of a link by the row that is expected of its target."""
+    """The score of a link from the row that is expected for its target."""
     if strategy.inference == "viterbi":
         return float(memm.viterbi_priority(row)[0])
     if strategy.inference == "marginal":
@@ -183,7 +183,7 @@ def valued(strategy: MemmCrawler, row: Reals) -> float:
 def test_a_crawl_sees_a_path_as_training_described_it(
     drawn: str, features: str, inference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows that the model was trained on, taken one by one; of the end of a walk more is seen than of a link."""
+    """The crawler follows the rows that the model was trained on, one by one. The last page of a walk is seen whole."""
     described, train = [], memm.train
 
     def heard(paths: Paths, *args: object, **options: object) -> memm.Memm:
@@ -210,7 +210,7 @@ def test_a_crawl_sees_a_path_as_training_described_it(
 
 @pytest.mark.parametrize("inference", INFERENCES)
 def test_what_travels_is_the_chain_of_the_model(taught: MemmCrawler, inference: str) -> None:
-    """Two pages, with the rows made here from their features, position by position."""
+    """Two pages in a row. The expected rows are made here from the features, position by position."""
     strategy, best = crawler(inference=inference).from_parts(taught.parts()), inference == "viterbi"
     known = taught._model
     assert known is not None
@@ -258,7 +258,7 @@ def test_where_nothing_is_left_to_score_nothing_is(taught: MemmCrawler) -> None:
 
 
 def without(strategy: MemmCrawler, *features: int) -> MemmCrawler:
-    """One that has learnt nothing of some features."""
+    """The same crawler without what it has learnt of some features."""
     known = strategy._model
     assert known is not None
     kept = ~np.isin(known.vocabulary.terms, features)
@@ -318,7 +318,7 @@ def test_what_has_learnt_nothing_explains_nothing() -> None:
 
 
 def test_a_marginal_score_is_minus_the_expected_hops() -> None:
-    """A model without weights, which only what is seen moves: the second step leads to the same row from each state."""
+    """Only observations move this model: its second step leads to the same row from each state."""
     model = memm.Memm(np.zeros((1, 4)), np.zeros((0, 2), np.int32), np.zeros((1, 0)), VERSION)
     row = np.log([0.7, 0.2, 0.1, 1e-30])
     seen = np.concatenate((np.zeros(4), *[row] * 4)).astype(np.float32)[None]
@@ -383,7 +383,7 @@ def test_a_path_without_a_possible_state_is_refused(taught: MemmCrawler) -> None
 
 
 def test_a_path_from_before_anything_was_learnt_says_nothing(taught: MemmCrawler) -> None:
-    """Its row is all 0: every state is as likely as any other."""
+    """Its row is all 0: every state is equally likely."""
     page = PAGES[Url("http://www.f.edu/teaching")]
     untaught, even = np.zeros((1, 20), np.float32), np.zeros((1, 20), np.float32)
     even[0, :4] = np.log(1 / 4)
@@ -409,7 +409,7 @@ def observer(sets: ObservationSet) -> Observer:
 
 
 def seen(see: Observer, page: Page) -> tuple[Terms, list[Terms], list[Terms], Terms]:
-    """Features of a page, leaving and arriving ones of each of its links, and what all links have in common."""
+    """Features of a page; of each link, here and ahead; and those that all links have in common."""
     n = len(page.links)
     here, ahead = by_rows(*see(page, page.links).once(), n + 1)
     return here[n], [here[row] for row in range(n)], [ahead[row] for row in range(n)], ahead[n]
@@ -420,7 +420,7 @@ def one(word: str, kind: int) -> int:
 
 
 def step(number: int, kind: int) -> int:
-    """The feature of a step that is reached."""
+    """The feature of a tenth that is reached."""
     return int(mix(np.array([number], np.uint32), kind)[0])
 
 
@@ -464,7 +464,7 @@ def test_words_alone_see_nothing_of_links() -> None:
 
 
 def test_ours_takes_numbers_alike() -> None:
-    """Those of as many digits, in anchors, URLs and titles."""
+    """Numbers with the same number of digits are the same in anchors, URLs and titles."""
     markup = '<title>CS {0}</title> one two three four five six seven eight <a href="/cs{0}.html">CS {0}</a>'
     pages = [page_of(f"http://b.test/{number}", markup.format(number)) for number in (101, 234, 2)]
     each = [seen(observer(ObservationSet.OURS), page) for page in pages]
@@ -478,7 +478,7 @@ LISTED = """<title>Teaching 1996</title><p>before the first heading <a href="//c
 <li><a href="/a/b/page1/">two 22</a></ul> one two three four five
 <h2>Else</h2><p><a href="/">home</a> after <a href="/a/b/see?u=http://d.test/e_f/7">see</a>
 <a href="/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16?u=http://b.test/z"></a>"""
-URLS = (  # of which six words are seen
+URLS = (  # six words of each count
     "http c test _ _ann cv pdf x 0",
     "a cs 000 notes xé html",
     "a b page0",
@@ -541,7 +541,7 @@ ADDRESSES = st.builds("{}/{}".format, HOSTS, st.lists(PARTS).map("/".join))
 
 @given(st.lists(ADDRESSES, min_size=1, max_size=4))
 def test_words_of_urls_one_by_one(urls: list[str]) -> None:
-    """However they are cut: the own host away, escapes undone, then digits alike."""
+    """URLs by hand: the own host removed, escapes undone, digits zeroed."""
     page = page_of("http://b.test/a/x", "".join(f'<a href="{url}">one</a> ' for url in urls))
     _, leaving, arriving, _ = seen(observer(ObservationSet.OURS), page)
     assert len(page.links) == len(urls)
@@ -564,7 +564,7 @@ def test_words_of_urls_one_by_one(urls: list[str]) -> None:
 
 
 def test_what_ends_a_row_is_a_gap_within_a_text() -> None:
-    """A title, or what is said of a page, has no influence on where the words of anchors and URLs are."""
+    """The words of title and meta data do not move the words of anchors and URLs."""
     page = page_of("http://b.test/", '<title>two words</title><a href="/c">one</a> <a href="/d">other</a>')
     broken = replace(page, title="two\x1ewords", keywords="\x1e", description="\x1e")
     both = [seen(observer(ObservationSet.OURS), each) for each in (page, broken)]

@@ -1,4 +1,4 @@
-"""PageRank against figures worked out on paper and against plain loops."""
+"""PageRank compared with figures worked out on paper and with plain loops."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def by_loops(count: int, links: Sequence[Link], a: float) -> list[float]:
     for _ in range(300):
         new = [(1 - a) / count] * count
         for page in range(count):
-            reached = out[page] or set(range(count))  # without links: to all
+            reached = out[page] or set(range(count))  # a page without links: to all
             for target in reached:
                 new[target] += a * rank[page] / len(reached)
         rank = new
@@ -156,7 +156,7 @@ def test_a_crawl_with_sweeps_reaches_every_page(hot: bool) -> None:
 
 @pytest.mark.parametrize("hot", [False, True])
 def test_sweeps_beside_the_loop(hot: bool) -> None:
-    """On the wall's clock, in a thread of their own."""
+    """With the real clock sweeps run in their own thread."""
     config = CrawlConfig(seeds=(url("/bird-0"), url("/stone-1")), frontier=FrontierConfig(delay=0))
     strategy = PageRank(query=QUERY, every=7, hot=hot)
     made = Crawl(config, critic=WordCritic(), strategy=strategy, fetcher=Unhurried())

@@ -4,7 +4,7 @@ A *kind* is a small number that says where a word stands or what it tells, such 
 word and its kind together are a *code*, a 64-bit number. A *feature* is a 32-bit hash of a code, and models have
 weights for features (`code` and `mixed` in forager/web/text.py).
 
-For a link, words are taken from stretches of text, at most so many from each:
+The words of a link come from several sources, at most so many from each:
 
     BEFORE, AFTER    the words of the page before and after the anchor
     ANCHOR           the words of the anchor, as they stand on the page
@@ -43,8 +43,8 @@ from forager.web.text import (
 )
 
 
-class Stretch(IntEnum):
-    """Where words of a link are taken from, as listed at the top of this file."""
+class WordSource(IntEnum):
+    """Where the words of a link come from, as listed at the top of this file."""
 
     BEFORE = 0
     AFTER = 1
@@ -56,7 +56,7 @@ class Stretch(IntEnum):
 
 Codes: TypeAlias = NDArray[np.uint64]
 Indices: TypeAlias = NDArray[np.integer[Any]]
-Template: TypeAlias = tuple[Stretch, Sequence[int], int]  # a stretch, positions counted from its start, and a kind
+Template: TypeAlias = tuple[WordSource, Sequence[int], int]  # a source, positions in it, and a kind for these words
 
 NO_WORD = 0  # the term where there is no word
 
@@ -147,24 +147,24 @@ class PageWords:
         spans = [self.page.terms.span(heading.first_leaf, heading.last_leaf) for heading in self.page.headings]
         return np.concatenate(spans) if spans else self.words[:0]
 
-    def stretches(self, chosen: Sequence[Stretch]) -> Indices:
-        """(3, k, n) for k stretches and each link: where positions count from, the first word, the end."""
+    def spans(self, chosen: Sequence[WordSource]) -> Indices:
+        """(3, k, n) for k sources and each link: where positions count from, the first word, and the end."""
         n, own = len(self.links), self.page.terms.offsets
         begin, end = own.take(self.links.first_leaf), own.take(self.links.last_leaf + 1)
         starts, ends = self.texts[3:-2], self.texts[4:-1]
         found = {
-            Stretch.BEFORE: (begin, np.zeros(n, np.int64), begin),
-            Stretch.AFTER: (end, end, np.full(n, own[-1])),
-            Stretch.ANCHOR: (begin, begin, end),
-            Stretch.ANCHOR_TEXT: (starts[:n], starts[:n], ends[:n]),
-            Stretch.URL: (ends[n:], starts[n:], ends[n:]),
+            WordSource.BEFORE: (begin, np.zeros(n, np.int64), begin),
+            WordSource.AFTER: (end, end, np.full(n, own[-1])),
+            WordSource.ANCHOR: (begin, begin, end),
+            WordSource.ANCHOR_TEXT: (starts[:n], starts[:n], ends[:n]),
+            WordSource.URL: (ends[n:], starts[n:], ends[n:]),
         }
-        if Stretch.HEADING in chosen:
-            found[Stretch.HEADING] = self._above()
-        return np.array([found[stretch] for stretch in chosen]).swapaxes(0, 1)
+        if WordSource.HEADING in chosen:
+            found[WordSource.HEADING] = self._above()
+        return np.array([found[source] for source in chosen]).swapaxes(0, 1)
 
     def _above(self) -> tuple[Indices, Indices, Indices]:
-        """The stretch of the last heading before each link."""
+        """The span of the last heading before each link."""
         headings, own = self.page.headings, self.page.terms.offsets
         spans = np.array([(0, 0), *((heading.first_leaf, heading.last_leaf + 1) for heading in headings)]).T
         before = spans[1, 1:].searchsorted(self.links.first_leaf, side="right")
@@ -176,14 +176,14 @@ class LinkTemplates:
     """Says which words of a link become codes of which kind."""
 
     def __init__(self, templates: Sequence[Template]) -> None:
-        self._chosen = sorted({stretch for stretch, _, _ in templates})
-        each = [(self._chosen.index(stretch), place, kind) for stretch, places, kind in templates for place in places]
+        self._chosen = sorted({source for source, _, _ in templates})
+        each = [(self._chosen.index(source), place, kind) for source, places, kind in templates for place in places]
         which, places, kinds = np.array(each).T
         self._which, self._places, self._salts = which, places[:, None], salt_part(kinds)[:, None]
 
     def codes(self, found: PageWords) -> Codes:
         """(s, n) the codes of n links, a row for each position of the templates. No word there: a code of NO_WORD."""
-        start, first, end = found.stretches(self._chosen).take(self._which, axis=1)
+        start, first, end = found.spans(self._chosen).take(self._which, axis=1)
         at = start + self._places
         codes = term_part(found.words.take(np.where((at >= first) & (at < end), at, -1)))
         codes += self._salts

@@ -50,8 +50,8 @@ from forager.strategies.link_features import (
     FeatureCodes,
     LinkTemplates,
     PageWords,
-    Stretch,
     UrlPosition,
+    WordSource,
     codes_of,
     in_words,
     spellings,
@@ -75,19 +75,19 @@ PHRASES = (  # for people, one for each kind
 ) = range(len(PHRASES))  # fmt: skip
 
 _THESIS = (
-    (Stretch.ANCHOR, range(10), ANCHOR),
-    (Stretch.BEFORE, range(-10, 0), NEAR),
-    (Stretch.AFTER, range(10), NEAR),
-    (Stretch.URL, range(-10, 0), PATH),
+    (WordSource.ANCHOR, range(10), ANCHOR),
+    (WordSource.BEFORE, range(-10, 0), NEAR),
+    (WordSource.AFTER, range(10), NEAR),
+    (WordSource.URL, range(-10, 0), PATH),
 )
 _OURS = (
-    (Stretch.ANCHOR_TEXT, range(6), ANCHOR),
-    (Stretch.BEFORE, range(-8, 0), NEAR),
-    (Stretch.AFTER, range(8), NEAR),
-    (Stretch.HEADING, range(4), ABOVE),
-    (Stretch.URL, range(-6, 0), PATH),
-    (Stretch.URL, [-1], LAST),
-    (Stretch.URL, [-2], SECOND_LAST),
+    (WordSource.ANCHOR_TEXT, range(6), ANCHOR),
+    (WordSource.BEFORE, range(-8, 0), NEAR),
+    (WordSource.AFTER, range(8), NEAR),
+    (WordSource.HEADING, range(4), ABOVE),
+    (WordSource.URL, range(-6, 0), PATH),
+    (WordSource.URL, [-1], LAST),
+    (WordSource.URL, [-2], SECOND_LAST),
 )
 _TEMPLATES = {False: LinkTemplates(_THESIS), True: LinkTemplates(_OURS)}
 _POSITION, _LINK = UrlPosition(PLACE, DEPTH), np.uint64(code("link", LINK))

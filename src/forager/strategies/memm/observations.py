@@ -38,8 +38,8 @@ from forager.strategies.link_features import (
     Indices,
     LinkTemplates,
     PageWords,
-    Stretch,
     UrlPosition,
+    WordSource,
     codes_of,
     in_words,
     spellings,
@@ -94,13 +94,13 @@ KINDS = tuple(
 ) = range(len(KINDS))  # fmt: skip
 _TEMPLATES = LinkTemplates(
     [
-        (Stretch.ANCHOR_TEXT, range(6), ANCHOR),
-        (Stretch.BEFORE, range(-NEAR, 0), BEFORE),
-        (Stretch.AFTER, range(NEAR), AFTER),
-        (Stretch.HEADING, range(4), ABOVE),
-        (Stretch.URL, range(-6, 0), URL),
-        (Stretch.URL, [-1], LAST),
-        (Stretch.URL, [-2], SECOND_LAST),
+        (WordSource.ANCHOR_TEXT, range(6), ANCHOR),
+        (WordSource.BEFORE, range(-NEAR, 0), BEFORE),
+        (WordSource.AFTER, range(NEAR), AFTER),
+        (WordSource.HEADING, range(4), ABOVE),
+        (WordSource.URL, range(-6, 0), URL),
+        (WordSource.URL, [-1], LAST),
+        (WordSource.URL, [-2], SECOND_LAST),
     ]
 )
 _POSITION = UrlPosition(PLACE, DEPTH)
