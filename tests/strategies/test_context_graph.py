@@ -127,7 +127,7 @@ def test_what_it_knows_can_be_kept(tmp_path: Path) -> None:
     for words in ("apple", "menu pear", "stone"):
         assert np.array_equal(scored(again, words).scores, scored(strategy, words).scores)
     assert strategy.merge([strategy.parts(), strategy.parts()])["taught"]
-    with pytest.raises(ForagerError, match=r"layers 0 to 4, 40 terms a page, wanted is .* layers 0 to 3"):
+    with pytest.raises(ForagerError, match=r"layers 0 to 4, 40 terms a page, the settings ask for .* layers 0 to 3"):
         ContextGraph(layers=3).from_parts(strategy.parts())
 
 

@@ -315,7 +315,7 @@ def test_nothing_learnt() -> None:
 
 @pytest.mark.parametrize("other", [{"features": "thesis"}, {"states": "single"}, {"headings": ("exams",)}])
 def test_what_was_taught_otherwise_is_refused(other: dict[str, Any]) -> None:
-    with pytest.raises(ForagerError, match=r"crf: this was taught with dual states, features ours .* set it alike, or"):
+    with pytest.raises(ForagerError, match=r"crf: this was taught with dual states, features ours .* use the same, or"):
         forager(**other).from_parts(taught().parts())
     forager(gamma=0.5, headings=PathForager().features.headings).from_parts(taught().parts())
 

@@ -309,7 +309,7 @@ def test_what_it_knows_can_be_kept(tmp_path: Path) -> None:
         assert other.state is not None
         assert np.array_equal(one.state, other.state)
     assert strategy.merge([strategy.parts(), strategy.parts()])["taught"]
-    with pytest.raises(ForagerError, match=r"3 states, wanted is .* 5 states"):
+    with pytest.raises(ForagerError, match=r"3 states, the settings ask for .* 5 states"):
         Hmm().from_parts(strategy.parts())
 
 

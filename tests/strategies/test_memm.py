@@ -358,12 +358,18 @@ def test_what_has_learnt_nothing_is_kept_too() -> None:
 
 def test_what_was_learnt_otherwise_is_refused(taught: MemmCrawler) -> None:
     parts = taught.parts()
-    with pytest.raises(ForagerError, match=r"4 states, wanted is .* 5 states: set it alike, or teach it again"):
+    with pytest.raises(
+        ForagerError, match=r"4 states, the settings ask for .* 5 states: use the same, or teach it again"
+    ):
         crawler(states=5).from_parts(parts)
-    with pytest.raises(ForagerError, match=r"features ours .* wanted is features all .*: set it alike, or teach it"):
+    with pytest.raises(
+        ForagerError, match=r"features ours .* the settings ask for features all .*: use the same, or teach it"
+    ):
         crawler(features="all").from_parts(parts)
     older = {**parts, "made": parts["made"].replace(f"version {VERSION}", "version 1")}
-    with pytest.raises(ForagerError, match=r"version 1, 4 states, wanted is .* version 2, 4 states: .* teach it again"):
+    with pytest.raises(
+        ForagerError, match=r"version 1, 4 states, the settings ask for .* version 2, 4 states: .* teach it again"
+    ):
         crawler().from_parts(older)
     with pytest.raises(ForagerError, match="features of version 1, pages are described by version 2: train it again"):
         crawler().from_parts({**parts, "model.feature_version": 1})

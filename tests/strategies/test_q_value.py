@@ -136,7 +136,7 @@ def test_what_it_knows_can_be_kept(tmp_path: Path) -> None:
         value(strategy, anchor) for anchor in ("exam", "courses")
     ]
     assert strategy.merge([strategy.parts(), strategy.parts()])["taught"]
-    with pytest.raises(ForagerError, match=r"0 words near a link, wanted is .* 10 words"):
+    with pytest.raises(ForagerError, match=r"0 words near a link, the settings ask for .* 10 words"):
         QValue().from_parts(strategy.parts())
 
 

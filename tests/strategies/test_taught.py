@@ -60,7 +60,9 @@ def test_paths_through_another_web_are_refused() -> None:
 
 def test_what_was_made_otherwise_is_refused() -> None:
     check_made("hmm", {"made": "5 states"}, "5 states")
-    with pytest.raises(ForagerError, match="hmm: this was taught with 4 states, wanted is 5 states: set it alike"):
+    with pytest.raises(
+        ForagerError, match="hmm: this was taught with 4 states, the settings ask for 5 states: use the same"
+    ):
         check_made("hmm", {"made": "4 states"}, "5 states")
 
 

@@ -4,7 +4,7 @@ A *kind* is a small number that says where a word stands or what it tells, such 
 word and its kind together are a *code*, a 64-bit number. A *feature* is a 32-bit hash of a code, and models have
 weights for features (`code` and `mixed` in forager/web/text.py).
 
-The words of a link come from several sources, at most so many from each:
+The words of a link come from several sources:
 
     BEFORE, AFTER    the words of the page before and after the anchor
     ANCHOR           the words of the anchor, as they stand on the page

@@ -68,7 +68,7 @@ def check_made(strategy: str, parts: Parts, made: str) -> None:
     kept = str(np.asarray(parts["made"]))
     if kept != made:
         raise ForagerError(
-            f"{strategy}: this was taught with {kept}, wanted is {made}: set it alike, or teach it again"
+            f"{strategy}: this was taught with {kept}, the settings ask for {made}: use the same, or teach it again"
         )
 
 

@@ -166,7 +166,9 @@ class Apprentice:
 
     def from_parts(self, parts: Parts) -> Self:
         if (made := str(np.asarray(parts["made"]))) != self._made:
-            raise ForagerError(f"apprentice: this was learnt with {made}, wanted is {self._made}; set parameters alike")
+            raise ForagerError(
+                f"apprentice: this was learnt with {made}, the settings ask for {self._made}: use the same"
+            )
         new = copy(self)
         new._learner = self._learner.from_parts(parts)
         new._model = new._learner.linear()

@@ -1,6 +1,6 @@
 """The HMM, as a strategy. See the package's docstring.
 
-State T_i is a page i links from a target; the last state means "so many or more". The cluster c of a page is what is
+State T_i is a page i links from a target; the last state means "that many or more". The cluster c of a page is what is
 seen of it. pi(i), the chance to begin in i, a(i,j), the chance to go from i to j, and b(i,c), the chance to see c in i,
 are counted (model.py): over the paths shown; or over random walks down the layers of the ground; or over all links of
 the ground, each a step, and all its pages, each a beginning.

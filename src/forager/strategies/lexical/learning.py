@@ -224,7 +224,7 @@ class TermLifts:
         if len(values) != len(self.led):
             told = f"{len(values)} terms, this topic path has {len(self.led)}"
             raise ForagerError(
-                f"lexical: this was learnt with {told}: begin anew, or load the critic it was learnt with"
+                f"lexical: this was learnt with {told}: start again, or load the critic it was learnt with"
             )
         return values
 

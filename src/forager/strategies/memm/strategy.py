@@ -1,6 +1,6 @@
 """The MEMM crawler, as a strategy. See the package's docstring.
 
-State T_j: a page is j links from a target; the last state means "so many or more". With the observations o of
+State T_j: a page is j links from a target; the last state means "that many or more". With the observations o of
 observations.py and the model of forager/learn/chains/memm.py, along the path to u and on to each of its links (u,v):
 
     alpha_u(s') = sum over s of alpha_t(s) p(s'|s,o_u)       t the page before u; o_u with the link followed next
