@@ -1,7 +1,7 @@
 """Thirty-line sketches of five methods. They show that the shared types have room for all that these methods need.
 
-Each sketch has the shape of its method: what travels with a link, what it learns from, what it scores again. The rest is
-left out. The methods themselves live in forager.strategies.
+Each sketch has the shape of its method: what travels with a link, what it learns from, what it scores again. The rest
+is left out. The methods themselves live in forager.strategies.
 """
 
 from __future__ import annotations

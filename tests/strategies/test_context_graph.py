@@ -72,9 +72,7 @@ def test_layers_without_pages_are_never_chosen() -> None:
 def test_a_page_is_its_terms_of_largest_tf_idf() -> None:
     strategy = taught(terms=1)  # target: apple 2; list: menu, of greater idf than pear; |T| = 2
     assert placed(strategy, "apple pear menu menu") == pytest.approx([1, (2 / 3) ** 2 / ((2 / 3) ** 2 + 1 / 16)])
-    assert (
-        strategy.layer(page("pear"))[0] == 2
-    )  # pear is the strongest word of no page: it counts, but the model has no count of it
+    assert strategy.layer(page("pear"))[0] == 2  # a word that counts, but is the strongest of no page
 
 
 def test_only_words_of_the_layers_of_the_vocabulary_count() -> None:

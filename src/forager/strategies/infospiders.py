@@ -28,12 +28,12 @@ The step is divided by the squared length of (x,1), because inputs are sums of c
 
 *One frontier for all agents.* If the G_l are independent with Pr(G < g) = e^(-e^-g), then the largest of
 beta lambda_l + G_l is a draw with Pr ~ e^(beta lambda) (Gumbel-max), and the next largest is the next draw without the
-first. So with
+first. So
 
     priority(l) = beta lambda_l + G(seed, url, agent)
 
-and G made from a hash, sorting draws, and `score` stays pure. A link found by two agents takes the better of two
-priorities, which is the same as adding their e^(beta lambda).
+with G made from a hash: links sorted by priority are the draws, and `score` stays pure. A link found by two agents
+takes the better of two priorities, which is the same as adding their e^(beta lambda).
 
 state = (agent, its energy, G, in(k_1,l)..in(k_m,l)), so that a sweep can score each link with what its agent has learnt
 since. Links of dead agents fall below all others, or are dropped (option `abandon`). The agent with the most energy
@@ -176,9 +176,7 @@ class InfoSpiders:
             return self.population.losing(fed)
         if fed.energy <= self.theta or isinstance(outcome, Miss):
             return self.population.having(fed)
-        if (
-            len(self.population) >= self.most or name in self.population.agents
-        ):  # no room for a child: the energy above theta is lost
+        if len(self.population) >= self.most or name in self.population.agents:  # no room for a child
             return self.population.having(replace(fed, energy=self.theta))
         noise = np.random.default_rng([self.seed, name]).normal(0, self.mutation, len(fed.weights))
         return self.population.having(
@@ -231,9 +229,7 @@ def keyword_inputs(page: Page, links: Links, keywords: Terms) -> Floats:
     order = np.argsort(keywords)
     which = order[np.searchsorted(keywords, page.terms.values[occurrences], sorter=order)]
     leaves = np.searchsorted(page.terms.offsets, occurrences, "right") - 1
-    before = (
-        np.searchsorted(page.links.first_leaf, leaves, "right") - 1
-    )  # the last link that begins at the leaf or before it
+    before = np.searchsorted(page.links.first_leaf, leaves, "right") - 1  # the last link that begins there or before
     places = 2 * before + 1 - ((before >= 0) & (leaves <= page.links.last_leaf[before]))
     width = 2 * len(page.links) + 2 * _REACH - 1  # half steps, with room at both ends for the windows
     cells = which * width + places + _REACH

@@ -60,7 +60,10 @@ COUNTS, MEMORY = ("pages", "events", "pairs"), ("owners", "remembered", "visits"
 
 
 class Intelligent:
-    """state = (u satisfies C,); clues = tokens of the URL, common = words of u. Both are buckets of the table."""
+    """Links by interest ratios that are learnt during the crawl.
+
+    state = (u satisfies C,); clues = tokens of the URL, common = words of u, both as buckets of the table
+    """
 
     combine = LATEST
 

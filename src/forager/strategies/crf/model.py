@@ -5,7 +5,7 @@ page follows a link. So rows of alpha and delta have c numbers, and edges are tw
 page. The rows of its own position travel with a link.
 
 *Single states*: c labels make c page-states. A link has no position. The rows that travel with it are those of the page
-it leads to, before that page is seen. When the page is seen, its own factor e^(W.f(y,P)) is added:
+it leads to, before that page is seen. When the page is seen, they are multiplied by its own factor e^(W.f(y,P)):
 
     alpha_P(y) = e^(W.f(y,P)) sum over y' of alpha_u(y') e^(W.f(y',y,L))
 

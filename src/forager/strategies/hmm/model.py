@@ -16,7 +16,7 @@ cosines of pages.
 
 *X-means* (Pelleg & Moore 2000). Begin with one cluster. In each round cut every cluster in two by 2-means, keep the
 halves where BIC is better with them, then let k-means move all centroids, up to the largest k allowed. The first cut of
-many equal clusters is seldom better. So a round that would keep no halves keeps those that lose least, and the search
+many equal clusters is seldom better. So a round that would keep no halves keeps the two that lose least, and the search
 ends after some rounds without a better BIC. The result is the round with the best BIC. For R points in d dimensions and
 K clusters of n_j points, each a sphere with the same variance s:
 
@@ -42,7 +42,7 @@ from forager.learn.tfidf import Idf, Weighed, find
 from forager.paths import PageSequences
 from forager.types import Bag, Floats, Ids, Parts, Ragged, Terms
 
-WORDS = 20_000  # that count: those on the most pages
+WORDS = 20_000  # the number of words that count: those on the most pages
 FEWEST = 2  # pages that a word must be on to count, if there are such words
 ROUNDS = 30  # of k-means
 PATIENCE = 5  # rounds of X-means without a better BIC
