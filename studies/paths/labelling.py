@@ -25,7 +25,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from forager.learn.focus import below
-from forager.paths import Ground, Outcome, ShownPath
+from forager.paths import Ground, PathOutcome, ShownPath
 from forager.paths.sampling import sample_paths
 from forager.registry import Spec
 from forager.strategies import PathForager, make_strategy
@@ -61,7 +61,7 @@ class NamingCounts:
         """
         read = [at for at, labels in enumerate(named) if labels]
         both = [pair for at in read for pair in zip(paths[at].labels, named[at], strict=True)]
-        told = [(paths[at].outcome is Outcome.GOAL) == (chances[at] > 0.5) for at in read]
+        told = [(paths[at].outcome is PathOutcome.GOAL) == (chances[at] > 0.5) for at in read]
         right = Counter(label for label, name in both if label == name)
         return cls(Counter(label for label, _ in both), Counter(name for _, name in both), right, len(told), sum(told))
 

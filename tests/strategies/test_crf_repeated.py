@@ -1,4 +1,4 @@
-"""Repeated structure, against a search that looks at every factor of a sequence."""
+"""Repeated structure, compared with a search over every factor of a sequence."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from forager.strategies.crf.repeated import SMALL, TIMES, folded, listed, nesting, shortest_repeats
+from forager.strategies.crf.features import SMALL, TIMES, folded, has_list, nesting, shortest_repeats
 
 Found = set[tuple[int, int, int]]  # first, period, end
 
 
 def repeats_by_definition(sequence: Sequence[int], times: int) -> Found:
-    """Of the smallest k for which there are any: each factor of 2^k whose next occurrences are p apart, times - 1 of
-    them, with 2^k <= p < 2^(k+1)."""
+    """For the smallest k that has any: each factor of 2^k elements whose next times - 1 occurrences are p apart, with
+    2^k <= p < 2^(k+1)."""
     length = 1
     while length <= len(sequence):
         places: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -41,7 +41,7 @@ def found_in(sequence: Sequence[int], times: int) -> Found:
     return set() if found is None else set(zip(*(column.tolist() for column in found), strict=True))
 
 
-patterned = st.builds(  # a pattern some times, with something odd put in: what hardly ever happens by chance
+patterned = st.builds(  # a pattern several times, with something odd put in: random lists hardly ever have that
     lambda pattern, times, odd, at: [*(pattern * times)[:at], *odd, *(pattern * times)[at:]],
     st.lists(st.integers(0, 3), min_size=1, max_size=6),
     st.integers(1, 8),
@@ -64,17 +64,17 @@ def test_what_is_listed_repeats_and_short_patterns_are_listed(sequence: list[int
         for size in (1, 2, 3)
         for at in range(len(sequence))
     ]
-    assert listed([str(number) for number in sequence]) == any(runs)
+    assert has_list([str(number) for number in sequence]) == any(runs)
     assert not any(runs) or repeats_by_definition(sequence, TIMES)
 
 
 def test_all_elements_may_differ_and_what_comes_late_is_not_looked_at() -> None:
     names = [f"x{number}" for number in range(300)]
-    assert not listed(names)
-    assert listed([*names[:-12], *"ab" * 6])
-    assert not listed([*names, *"ab" * 6])
+    assert not has_list(names)
+    assert has_list([*names[:-12], *"ab" * 6])
+    assert not has_list([*names, *"ab" * 6])
     assert nesting([*names, *"ab" * 6], deepest=1) == 1
-    assert not listed([])
+    assert not has_list([])
 
 
 def test_a_larger_pattern_may_differ_in_less_than_half() -> None:
@@ -110,7 +110,7 @@ def test_hardly_anything_repeats_nothing(tags: list[str]) -> None:
 
 
 def test_a_very_long_page() -> None:
-    assert nesting(["li"] * 100_000, deepest=5) == 1  # one is left of them
-    assert nesting(["tr", *["td"] * 9] * (SMALL // 5)) == 2  # more than 16 bits can number
+    assert nesting(["li"] * 100_000, deepest=5) == 1  # one of them is left
+    assert nesting(["tr", *["td"] * 9] * (SMALL // 5)) == 2  # too many for 16 bits
     assert nesting([str(number) for number in range(2 * SMALL)]) == 0
-    assert nesting([str(number) for number in range(SMALL)] * 7) == 1  # each number is told from 2^15 others
+    assert nesting([str(number) for number in range(SMALL)] * 7) == 1  # 2^15 different numbers

@@ -1,21 +1,21 @@
-"""What stands around a link: the features of all links of a page, in one batch.
+"""The features of a link: the words around it, with where they stand. All links of a page in one batch.
 
-Number the leaves of u from left to right. The anchor of (u,v) covers the leaves l..r: their words are at offset d = 0;
-a leaf m < l is at d = m - l, a leaf m > r at d = m - r. With |d| <= d_max the feature of a word t is one of
+Number the leaves of u from left to right. The anchor of (u,v) covers the leaves l..r: their words are at offset d = 0.
+A leaf m < l is at d = m - l, a leaf m > r at d = m - r. With |d| <= d_max the feature of a word t is one of
 
     offset    <t,d>
     words     t            plain words of the same window
-    distance  <t,x>        x words before (negative) or behind the anchor
+    distance  <t,x>        x words before (negative) or after the anchor
     path      <t,l,d>      l steps along the tree from t to the link
 
-The tree is not kept, only the path of each link from the root. So `path` takes a leaf to hang where the nearest link
-does, and steps of equal name, id and classes for the same step: siblings of one kind are at l = 0.
+The tree is not kept, only the path of each link from the root. So `path` treats a leaf as if it hung where the nearest
+link hangs. It treats steps of equal name, id and classes as the same step: siblings of one kind are at l = 0.
 
-Leaves may be long, so at most `most` words before an anchor count, and as many from its start on as twice that or, if
-fewer, its own and `most` behind it. The words of a page are one flat array, so each window is a slice of it.
+Leaves may be long, so the number of words is limited: at most `most` words before an anchor count, and at most `most`
+words of it and `most` words after those. The words of a page are one flat array, so each window is a slice of it.
 
-Besides: the names of the best classes of u, with the prefixes of their paths; <high,d> and <low,d> for the links within
-d_max whose target has been judged, by its relevance from .5 on or below.
+Other features, if wanted: the names of the best classes of u, with the prefixes of their paths; <high,d> and <low,d>
+for the links within d_max whose target has been judged, high if its relevance is .5 or more.
 """
 
 from __future__ import annotations
@@ -29,27 +29,28 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh32_intdigest
 
+from forager.strategies.link_features import side_by_side
 from forager.types import Ids, Links, Page, Ragged, Terms, Visit, stretches
 from forager.web.text import mix, mixed, salt_part, term_part, words
 
-Kind: TypeAlias = Literal["offset", "words", "distance", "path"]
-Places: TypeAlias = NDArray[np.int64]
+WordFeature: TypeAlias = Literal["offset", "words", "distance", "path"]
+Positions: TypeAlias = NDArray[np.int64]
 Number = TypeVar("Number", np.int32, np.uint64)
 
-HIGH = 0.5  # relevance from which a judged neighbour is a good one
-_TOPIC, _NEIGHBOUR, _PATH = 1 << 20, 1 << 21, 1 << 22  # salts beyond every offset and distance
+HIGH = 0.5  # relevance from which a judged target is a good one
+_TOPIC, _NEIGHBOUR, _PATH = 1 << 20, 1 << 21, 1 << 22  # salts larger than every offset and distance
 _JUDGED = np.array([xxh32_intdigest(b"low"), xxh32_intdigest(b"high")], np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """The features of a link, as chosen."""
+class LinkContext:
+    """Gives the features of links, of the kind that was chosen."""
 
-    kind: Kind = "offset"
+    kind: WordFeature = "offset"
     d_max: int = 5
     most: int = 100
     classes: tuple[str, ...] = ()
-    topics: int = 0  # as many of the page's best classes
+    topics: int = 0  # number of the best classes of the page to name
     cocitation: bool = False
 
     def __call__(self, visit: Visit) -> Ragged:
@@ -60,17 +61,17 @@ class Around:
         if self.cocitation:
             judged, offsets, ends = self._neighbours(visit)
             rows.append(Ragged(mix(_JUDGED[judged], _NEIGHBOUR + offsets), ends))
-        return beside(rows)
+        return side_by_side(rows)
 
     def names(self, visit: Visit, link: int) -> list[str]:
-        """What each feature of one link is, in words; aligned with its row."""
+        """What each feature of one link means, for people, in the order of its row."""
         alone = Links.take(visit.links, [link])
-        window = Window.of(visit.page.terms, alone, self.d_max, self.most)
+        window = ContextWindow.of(visit.page.terms, alone, self.d_max, self.most)
         leaves, place = window.leaves, window.distances if self.kind == "distance" else window.offsets
         first, last = (int(leaves[i]) if len(leaves) else 0 for i in (0, -1))
         spelt = [word for leaf in visit.page.leaves[first : last + 1] for word in words(leaf)]
         skipped = int(window.begin[0] - visit.page.terms.offsets[first]) if len(leaves) else 0
-        named = zip(spelt[skipped:], place.tolist(), strict=False)  # words behind the window are of no interest
+        named = zip(spelt[skipped:], place.tolist(), strict=False)  # words after the window are left out
         told = [word if self.kind == "words" else f"{word} at {where}" for word, where in named]
         if self.topics:
             told += [f"topic {name}" for name, _ in self._classes(visit)]
@@ -82,28 +83,28 @@ class Around:
         return told
 
     def _words(self, page: Page, links: Links) -> Ragged:
-        window, terms = Window.of(page.terms, links, self.d_max, self.most), page.terms.values
+        window, terms = ContextWindow.of(page.terms, links, self.d_max, self.most), page.terms.values
         if self.kind == "distance":
             found = mix(terms.take(window.at), window.distances)
         elif self.kind == "words":
             found = terms.take(window.at)
         else:
-            parts = term_part(terms).take(window.at)  # a word is in the windows of several links
+            parts = term_part(terms).take(window.at)  # computed once: a word is in the windows of several links
             parts += window.each(_salts(window.reach))
             found = mixed(parts)
         if self.kind == "path":
-            found = mix(found, _PATH + steps(links, window))
+            found = mix(found, _PATH + tree_steps(links, window))
         return Ragged(found, window.ends)
 
     def _classes(self, visit: Visit) -> list[tuple[str, int]]:
         best = np.argsort(-visit.judgement.topics, kind="stable")[: self.topics].tolist()
         return list(dict.fromkeys(pair for at in best for pair in _prefixes(self.classes[at])))
 
-    def _neighbours(self, visit: Visit) -> tuple[Ids, Ids, Places]:
-        """For each link the judged ones within d_max: whether they are good, their offsets; where each row ends."""
+    def _neighbours(self, visit: Visit) -> tuple[Ids, Ids, Positions]:
+        """For each link the judged links within d_max: whether they are good, their offsets, and the row ends."""
         first, last, relevance = visit.links.first_leaf, visit.links.last_leaf, visit.known.relevance
         judged = np.flatnonzero(~np.isnan(relevance))
-        begin = np.searchsorted(last[judged], first - self.d_max)  # links ascend by both their ends
+        begin = np.searchsorted(last[judged], first - self.d_max)  # links are ordered by both their ends
         end = np.searchsorted(first[judged], last + self.d_max, side="right")
         counts = np.maximum(end - begin, 0)
         others = judged[stretches(begin, counts)]
@@ -115,26 +116,26 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """The words around each link: those of one link follow one another, and so do the links.
+class ContextWindow:
+    """The words around each link: e words in all, link after link.
 
-    All words at one offset follow one another too, so a link's window is told by where each offset starts and stops.
+    The words of one offset stand together. So the window of a link is given by where each offset starts and stops.
     """
 
     terms: Ragged  # of the page, a row for each leaf
-    starts: Places  # (links,) where the anchor starts among the words of the page
-    stops: Places  # (links,) and where it stops
-    begin: Places  # (links,) where the window begins
-    counts: Places  # (links, 2 reach + 1) its words at each offset, from -reach to reach
-    ends: Places  # (links + 1,)
+    starts: Positions  # (links,) the first word of the anchor, among the words of the page
+    stops: Positions  # (links,) the word after the anchor
+    begin: Positions  # (links,) the first word of the window
+    counts: Positions  # (links, 2 reach + 1) number of words at each offset, from -reach to reach
+    ends: Positions  # (links + 1,) where the words of each link begin and end
 
     @classmethod
-    def of(cls, terms: Ragged, links: Links, d_max: int, most: int) -> Window:
+    def of(cls, terms: Ragged, links: Links, d_max: int, most: int) -> ContextWindow:
         first, last = links.first_leaf, links.last_leaf
-        reach = min(d_max, len(terms))  # there is nothing beyond the page
-        leaves = _offsets(reach, reach + 1)[:, None] + first  # with which each offset starts, and the last one stops
+        reach = min(d_max, len(terms))  # no offset is larger than the page
+        leaves = _offsets(reach, reach + 1)[:, None] + first  # the first leaf of each offset, and the end
         leaves[reach + 1 :] += last - first
-        edges = terms.offsets.take(leaves, mode="clip")  # an offset before or behind the page is empty
+        edges = terms.offsets.take(leaves, mode="clip")  # an offset outside the page is empty
         starts, stops = edges[reach].copy(), edges[reach + 1].copy()
         np.maximum(edges, starts - most, out=edges)
         np.minimum(edges, np.minimum(stops, starts + most) + most, out=edges)
@@ -143,27 +144,27 @@ class Window:
         return cls(terms, starts, stops, edges[0], (edges[1:] - edges[:-1]).T, ends)
 
     @property
-    def at(self) -> Places:
-        """(e,) where each word is among those of the page."""
+    def at(self) -> Positions:
+        """(e,) the position of each word among the words of the page."""
         return stretches(self.begin, self.lengths)
 
     @property
-    def lengths(self) -> Places:
+    def lengths(self) -> Positions:
         return self.ends[1:] - self.ends[:-1]
 
     @property
-    def rows(self) -> Places:
+    def rows(self) -> Positions:
         """(e,) the link each word belongs to."""
         return np.repeat(np.arange(len(self.begin)), self.lengths)
 
     @property
-    def leaves(self) -> Places:
+    def leaves(self) -> Positions:
         """(e,) the leaf each word stands in."""
         return np.repeat(np.arange(len(self.terms)), self.terms.lengths).take(self.at)
 
     @property
     def offsets(self) -> Ids:
-        """(e,) of that leaf from the link."""
+        """(e,) the offset of that leaf from the link."""
         return self.each(_offsets(self.reach, self.reach).astype(np.int32))
 
     @property
@@ -172,28 +173,28 @@ class Window:
         return int(self.counts.shape[1]) // 2
 
     def each(self, of_offsets: NDArray[Number]) -> NDArray[Number]:
-        """For each word what its offset has."""
+        """(e,) for each word the value of its offset."""
         spread = np.empty(self.counts.shape, of_offsets.dtype)
         spread[:] = of_offsets
         return spread.ravel().repeat(self.counts.ravel())
 
     @property
-    def distances(self) -> Places:
-        """In words from the anchor, 0 within."""
+    def distances(self) -> Positions:
+        """(e,) the distance of each word from the anchor in words, 0 within it."""
         at, rows = self.at, self.rows
-        before, behind = at - self.starts[rows], at - self.stops[rows] + 1
-        distances: Places = np.minimum(before, 0) + np.maximum(behind, 0)
+        before, after = at - self.starts[rows], at - self.stops[rows] + 1
+        distances: Positions = np.minimum(before, 0) + np.maximum(after, 0)
         return distances
 
 
-def steps(links: Links, window: Window) -> Ids:
-    """For each word of the window the steps along the tree from it to the link, as far as the paths of links say."""
+def tree_steps(links: Links, window: ContextWindow) -> Ids:
+    """For each word of the window the number of steps along the tree from it to its link, by the paths of links."""
     paths = list(dict.fromkeys(links.tag_paths))
     number = {path: i for i, path in enumerate(paths)}
     kinds = np.array([number[path] for path in links.tag_paths], np.intp)
     lengths, shared = _shared_steps(paths)
     leaves, rows = window.leaves, window.rows
-    ahead = np.searchsorted(links.first_leaf, leaves)  # the first link that starts at this leaf or behind it
+    ahead = np.searchsorted(links.first_leaf, leaves)  # the first link that starts at this leaf or after it
     ahead, behind = np.minimum(ahead, len(links) - 1), np.maximum(ahead - 1, 0)
     nearer = leaves - links.last_leaf[behind] < links.first_leaf[ahead] - leaves
     nearest, own = kinds[np.where(nearer, behind, ahead)], kinds[rows]
@@ -201,7 +202,7 @@ def steps(links: Links, window: Window) -> Ids:
 
 
 def _shared_steps(paths: Sequence[str]) -> tuple[Ids, Ids]:
-    """How long each path is, and how many first steps each pair shares."""
+    """The length of each path, and how many first steps each pair of paths shares."""
     cut = [path.split() for path in paths]
     lengths = np.array([len(path) for path in cut], np.int32)
     names = {name: i for i, name in enumerate(dict.fromkeys(name for path in cut for name in path))}
@@ -212,25 +213,15 @@ def _shared_steps(paths: Sequence[str]) -> tuple[Ids, Ids]:
     return lengths, np.cumprod(same, axis=2, dtype=np.int32).sum(axis=2, dtype=np.int32)
 
 
-def beside(parts: Sequence[Ragged]) -> Ragged:
-    """Row i of the outcome: row i of each part, one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    count = len(parts[0])
-    rows = np.arange(count * len(parts)).reshape(len(parts), count).T.ravel()
-    mixed = Ragged.concat(parts).take(rows)
-    return Ragged(mixed.values, mixed.offsets[:: len(parts)])
-
-
-@lru_cache(maxsize=8)  # almost always the same: only pages of a few leaves are smaller than d_max
-def _offsets(before: int, behind: int) -> Places:
+@lru_cache(maxsize=8)  # almost always the same: few pages have fewer leaves than d_max
+def _offsets(before: int, behind: int) -> Positions:
     """-before, …, behind."""
     return np.arange(-before, behind + 1)
 
 
 @lru_cache(maxsize=8)
 def _salts(reach: int) -> NDArray[np.uint64]:
-    """What each offset adds to the mixes of its words."""
+    """What each offset adds to the hashes of its words."""
     return salt_part(_offsets(reach, reach))
 
 
@@ -241,7 +232,7 @@ def _repeated(features: Sequence[int], count: int) -> Ragged:
 
 @cache
 def _prefixes(name: str) -> tuple[tuple[str, int], ...]:
-    """The path of a class and all above it, with a feature each."""
+    """The path of a class and all paths above it, each with its feature."""
     parts = name.split(".")
     paths = [".".join(parts[: depth + 1]) for depth in range(len(parts))]
     hashed = mix(np.array([xxh32_intdigest(path.encode()) for path in paths], np.uint32), _TOPIC)

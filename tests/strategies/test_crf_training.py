@@ -1,4 +1,4 @@
-"""How the path forager is taught: lessons from paths, what states are worth, and the choice of gamma."""
+"""Training of the path forager: examples from paths, the reward of states, and the choice of gamma."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from scipy.sparse import csr_matrix
 from forager.learn.chains.crf import Crf, discounted_reward, train
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.vocabulary import Vocabulary
-from forager.paths import Ground, Outcome, ShownPath, Step
+from forager.paths import Ground, PathOutcome, PathStep, ShownPath
 from forager.strategies.crf import training as crf_teaching
-from forager.strategies.crf.examples import Lessons
-from forager.strategies.crf.features import Features
+from forager.strategies.crf.examples import CrfExamples
+from forager.strategies.crf.features import CrfFeatures
 from forager.strategies.crf.training import GAMMAS, States, above, label_order, links_ahead, visited_reward
 from forager.types import Url
 from forager.web.text import mixed
@@ -100,13 +100,13 @@ def test_each_reward_is_the_one_asked_for(states: States, gamma: float) -> None:
     ground = schools(NAMES[:-1])
     for reward, worth in (("visited", visited_reward), ("thesis", discounted_reward)):
         model = known(forager(states=states, reward=reward, gamma=gamma).taught(ground, LESSON))
-        paths, goal = model.paths(Lessons.of(ground, LESSON, Features())), model.labels.index("goal")
+        paths, goal = model.paths(CrfExamples.of(ground, LESSON, CrfFeatures())), model.labels.index("goal")
         np.testing.assert_allclose(model.reward, worth(model.crf, paths, [goal], gamma))
         assert (model.reward >= 0).all()
 
 
 def test_the_thesis_reward_tells_states_less_apart() -> None:
-    """Half of the paths arrive, so all is worth about a half."""
+    """Half of the paths arrive, so the reward of every state is about a half."""
     spread = {
         reward: np.ptp(known(forager(reward=reward).taught(schools(NAMES[:-1]), LESSON)).reward)
         for reward in ("visited", "thesis")
@@ -116,7 +116,7 @@ def test_the_thesis_reward_tells_states_less_apart() -> None:
 
 def test_a_target_on_the_way_is_a_goal() -> None:
     ways = [to_course("a"), way("a", "/courses/cs1", "/", "/people", "/people/1", goal=False)]
-    lessons = Lessons.of(schools("a"), ways, Features())
+    lessons = CrfExamples.of(schools("a"), ways, CrfFeatures())
     pages = [label for label, kind in zip(lessons.labels, lessons.kinds, strict=True) if kind == PAGE]
     assert pages == ["prefix(goal)", "prefix(goal)", "goal", "goal", "fail", "fail", "fail"]
     assert lessons.labels[:5] == ("prefix(goal)", "prefix(goal)", "prefix(goal)", "goal", "goal")
@@ -124,15 +124,16 @@ def test_a_target_on_the_way_is_a_goal() -> None:
 
 
 def test_some_of_the_lessons() -> None:
-    ground, features = schools(NAMES[:-1]), Features()
-    some, alone = Lessons.of(ground, LESSON, features).take(np.array([3, 0])), [LESSON[3], LESSON[0]]
-    again = Lessons.of(ground, alone, features)
+    ground, features = schools(NAMES[:-1]), CrfFeatures()
+    some, alone = CrfExamples.of(ground, LESSON, features).take(np.array([3, 0])), [LESSON[3], LESSON[0]]
+    again = CrfExamples.of(ground, alone, features)
     assert some.labels == again.labels
     assert some.kinds.tolist() == again.kinds.tolist()
     everything = [
-        Vocabulary(np.unique(again.seen.values[again.of_pages[again.seen.rows] == kind])) for kind in (True, False)
+        Vocabulary(np.unique(again.features.values[again.of_pages[again.features.rows] == kind]))
+        for kind in (True, False)
     ]
-    for chain in (Lessons.dual, Lessons.single):
+    for chain in (CrfExamples.dual, CrfExamples.single):
         one, other = chain(some, *everything), chain(again, *everything)
         assert (one.observations != other.observations).nnz == 0
         assert (one.step != other.step).nnz == 0
@@ -142,27 +143,27 @@ def test_some_of_the_lessons() -> None:
 def test_of_several_links_to_a_page_the_one_that_was_clicked() -> None:
     ground = ground_of({"a": markup("x", {"b": "one"}) + markup("", {"b": "two"}), "b": markup("y", {})}, "b")
     for anchor, clicked in (("two", 1), ("one", 0), (None, 0), ("three", 0)):
-        path = ShownPath("p", (Step(small_url("a")), Step(small_url("b"), anchor)), Outcome.GOAL)
-        seen, page = Lessons.of(ground, [path], Features()), next(iter(ground.pages([0])))
+        path = ShownPath("p", (PathStep(small_url("a")), PathStep(small_url("b"), anchor)), PathOutcome.GOAL)
+        seen, page = CrfExamples.of(ground, [path], CrfFeatures()), next(iter(ground.pages([0])))
         assert page is not None
-        codes, rows = Features()(page, page.links.take([clicked])).once()
-        assert set(seen.seen.values[seen.seen.rows == 0]) == set(mixed(codes[rows == 0]))
+        codes, rows = CrfFeatures()(page, page.links.take([clicked])).once()
+        assert set(seen.features.values[seen.features.rows == 0]) == set(mixed(codes[rows == 0]))
 
 
 def test_features_count_by_sites_or_by_pages() -> None:
-    """Six sites and three wanted: on three of them; of five sites, on two pages."""
+    """A feature must be on three sites if there are six; with five sites it must be on two pages."""
     ground = schools(NAMES[:-1])
     words = {  # a feature of the home page of each
-        name: set(mixed(Features()(page_at("/", name), page_at("/", name).links.take([])).page).tolist())
+        name: set(mixed(CrfFeatures()(page_at("/", name), page_at("/", name).links.take([])).page).tolist())
         for name in "ab"
     }
-    pages, _ = Lessons.of(ground, LESSON, Features()).known(3)
+    pages, _ = CrfExamples.of(ground, LESSON, CrfFeatures()).vocabularies(3)
     assert words["a"] & words["b"] <= set(pages.terms.tolist())
     assert not (words["a"] - words["b"]) & set(pages.terms.tolist())
     twice = [to_course("a"), way("a", "/", "/teaching", "/courses/cs2")]
-    few, _ = Lessons.of(ground, twice, Features()).known(3)
+    few, _ = CrfExamples.of(ground, twice, CrfFeatures()).vocabularies(3)
     assert not words["a"] <= set(few.terms.tolist())  # on one page, however many paths it is on
-    one, _ = Lessons.of(ground, [way("a", "/")], Features()).known(3)
+    one, _ = CrfExamples.of(ground, [way("a", "/")], CrfFeatures()).vocabularies(3)
     assert words["a"] == set(one.terms.tolist())  # there is no other page
 
 
@@ -179,7 +180,7 @@ LOTTERY = {
 
 
 def lotteries(sites: str) -> tuple[Ground, list[ShownPath]]:
-    """The long way always arrives; a ticket of the lottery, one link from the prize, wins half of the time."""
+    """The long way always arrives; the lottery ticket, one link from the prize, wins half of the time."""
     read = {Url(f"http://www.{name}.edu{path}"): text for name in sites for path, text in LOTTERY.items()}
     pages = {url: page_of(url, text) for url, text in read.items()}
     linked = ((url, page.links.targets) for url, page in pages.items())
@@ -191,7 +192,7 @@ def lotteries(sites: str) -> tuple[Ground, list[ShownPath]]:
 
 
 def chosen_gamma(ground: Ground, ways: Sequence[ShownPath], **options: Any) -> list[float]:
-    """Those that give the same reward."""
+    """Paths that give the same reward."""
     found = known(forager(gamma=0, **options).taught(ground, ways)).reward
     each = {gamma: known(forager(gamma=gamma, **options).taught(ground, ways)).reward for gamma in GAMMAS}
     return [gamma for gamma, reward in each.items() if np.allclose(reward, found)]
@@ -199,13 +200,13 @@ def chosen_gamma(ground: Ground, ways: Sequence[ShownPath], **options: Any) -> l
 
 @both
 def test_a_gamma_is_chosen_by_sites_that_were_not_taught(states: States) -> None:
-    """A small one would put half a chance of a goal at once before a sure one later."""
+    """A small gamma would prefer half a chance of a goal now to a sure goal later."""
     (gamma,) = chosen_gamma(*lotteries("abcdef"), states=states)
     assert 0.3 < gamma < 1
 
 
 def test_a_third_of_the_sites_is_left_out_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
-    """18 paths of 6 sites: all of them once, then three times those of 4 sites."""
+    """18 paths of 6 sites: the model is trained once on all of them, then three times on those of 4 sites."""
     taught_by: list[int] = []
 
     def counting(paths: Paths, *given: Any, **options: Any) -> Crf:
@@ -222,5 +223,5 @@ def test_the_smallest_gamma_of_equally_good_ones() -> None:
 
 
 def test_no_discount_where_there_is_nothing_to_choose_by() -> None:
-    """One site alone: nothing is left to learn from."""
+    """With one site there is nothing left to learn from."""
     assert chosen_gamma(schools("a"), [to_course("a"), to_nobody("a")]) == [1.0]

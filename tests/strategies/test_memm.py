@@ -1,4 +1,4 @@
-"""The MEMM as a crawler: what it sees, what travels with a link, and that both are the chain model's."""
+"""The MEMM crawler: its observations and the state that travels with a link are those of the chain model."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from forager.learn.chains.paths import Paths
 from forager.learn.chains.rows import Reals, Sparse, shares
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.learn.tfidf import Idf, Query
-from forager.paths import Ground, Outcome, ShownPath, Step, visit_with
+from forager.paths import Ground, PathOutcome, PathStep, ShownPath, visit_with
 from forager.store import models
+from forager.strategies.memm import MemmCrawler
 from forager.strategies.memm.observations import (
     ABOVE,
-    ADDRESS,
-    ADDRESSED,
-    ALIKE,
+    AFTER,
     ANCHOR,
-    ANCHORED,
     BEFORE,
-    BEHIND,
     DEPTH,
-    DESCRIBED,
-    ENTITLED,
-    HEADED,
-    HELD,
+    HEADING,
+    KEYWORD_LINKS,
+    KEYWORD_URL,
     KINDS,
     LAST,
-    LED_BY,
-    LIES,
-    LINKING,
+    LIKE_DESCRIPTION,
+    LIKE_TARGET,
+    NEAR_ANCHOR,
+    ON_PAGE,
+    PAGE_URL,
+    PLACE,
     SECOND_LAST,
-    SIZED,
+    SIZE,
+    TITLE,
+    URL,
     VERSION,
+    ObservationSet,
     Observer,
-    Sets,
 )
-from forager.strategies.memm.strategy import MemmCrawler
 from forager.strategies.memm.training import by_rows
 from forager.types import NEVER, Floats, Page, Ragged, Terms, Url
 from forager.web.text import mix, term
 from tests.visits import inlinks, page_of, visit_of
 
 INFERENCES = ("discounted", "marginal", "viterbi")
-SEED = np.empty((0, 0), np.float32)  # what travels to a page that nothing led to
-AHEAD = len(KINDS)  # added to a kind, where it is seen of the page that a link leads to
+SEED = np.empty((0, 0), np.float32)  # state of a page that no link led to
+AHEAD = len(KINDS)  # added to a kind that counts for the page that a link leads to
 NAMES = ("a", "b", "c", "d", "e", "f")
 COURSES, PEOPLE = 4, 6
 TEACHING = "Every course, every year"
@@ -125,7 +125,7 @@ def test_the_way_learnt_on_some_sites_is_known_on_another(inference: str) -> Non
 
 
 def test_walks_down_the_layers_teach_how_near_a_page_is() -> None:
-    """All walks begin far away, and never see a link that leads nowhere: what they teach is how a path goes on."""
+    """All walks begin far away and have no link that leads nowhere. They teach how a path goes on."""
     strategy = crawler(drawn="walks", states=5, count=300).taught(ground(*NAMES[:-1]))
     state, hops = SEED, []
     for path, anchor in (("/people/1", "Home"), ("/", TEACHING), ("/teaching", "CS 1 lectures")):
@@ -146,9 +146,9 @@ def test_each_set_of_features_can_be_taught(features: str) -> None:
 
 def shown_on(names: Sequence[str]) -> list[ShownPath]:
     """Two paths on each site, one that arrived and one that did not."""
-    ways = {Outcome.GOAL: ("/", "/teaching", "/courses/cs1"), Outcome.FAIL: ("/", "/people", "/people/1")}
+    ways = {PathOutcome.GOAL: ("/", "/teaching", "/courses/cs1"), PathOutcome.FAIL: ("/", "/people", "/people/1")}
     return [
-        ShownPath(f"{name} {end}", tuple(Step(Url(f"http://www.{name}.edu{path}")) for path in way), end)
+        ShownPath(f"{name} {end}", tuple(PathStep(Url(f"http://www.{name}.edu{path}")) for path in way), end)
         for name in names
         for end, way in ways.items()
     ]
@@ -160,7 +160,7 @@ def test_few_shown_paths_teach_too() -> None:
 
 
 def along(model: memm.Memm, rows: Sparse, *, best: bool) -> list[Reals]:
-    """The rows of the chain, from the first page on."""
+    """The rows of the chain model, from the first page on."""
     found: list[Reals] = []
     for at in range(rows.shape[0]):
         found.append(model.forward(found[-1] if found else None, rows[at], best=best))
@@ -168,7 +168,7 @@ def along(model: memm.Memm, rows: Sparse, *, best: bool) -> list[Reals]:
 
 
 def valued(strategy: MemmCrawler, row: Reals) -> float:
-    """The score of a link by the row that is expected of its target."""
+    """The score of a link from the row that is expected for its target."""
     if strategy.inference == "viterbi":
         return float(memm.viterbi_priority(row)[0])
     if strategy.inference == "marginal":
@@ -183,7 +183,7 @@ def valued(strategy: MemmCrawler, row: Reals) -> float:
 def test_a_crawl_sees_a_path_as_training_described_it(
     drawn: str, features: str, inference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows that the model was trained on, taken one by one; of the end of a walk more is seen than of a link."""
+    """The crawler follows the rows that the model was trained on, one by one. The last page of a walk is seen whole."""
     described, train = [], memm.train
 
     def heard(paths: Paths, *args: object, **options: object) -> memm.Memm:
@@ -193,10 +193,10 @@ def test_a_crawl_sees_a_path_as_training_described_it(
     monkeypatch.setattr(memm, "train", heard)
     strategy, way = crawler(drawn=drawn, features=features, inference=inference), shown_on(["a"])[0]
     strategy = strategy.taught(ground("a", "b"), [way, *shown_on(["b"])])
-    assert strategy._known is not None
+    assert strategy._model is not None
     (paths,) = described
     begin, end = paths.offsets[1:3] if drawn == "links" else paths.offsets[:2]
-    expected = along(strategy._known.model, paths.observations[begin:end], best=inference == "viterbi")
+    expected = along(strategy._model.memm, paths.observations[begin:end], best=inference == "viterbi")
     state, pages = SEED, [PAGES[step.url] for step in way.steps]
     assert len(expected) == len(pages) == 3
     for page, after, row in zip(pages[:-1], pages[1:], expected[:-1], strict=True):
@@ -210,9 +210,9 @@ def test_a_crawl_sees_a_path_as_training_described_it(
 
 @pytest.mark.parametrize("inference", INFERENCES)
 def test_what_travels_is_the_chain_of_the_model(taught: MemmCrawler, inference: str) -> None:
-    """Two pages, with the rows made here from their features, position by position."""
+    """Two pages in a row. The expected rows are made here from the features, position by position."""
     strategy, best = crawler(inference=inference).from_parts(taught.parts()), inference == "viterbi"
-    known = taught._known
+    known = taught._model
     assert known is not None
     home, listed = PAGES[Url("http://www.f.edu/")], PAGES[Url("http://www.f.edu/teaching")]
     first = strategy.score(visit_with(home, SEED))
@@ -224,13 +224,13 @@ def test_what_travels_is_the_chain_of_the_model(taught: MemmCrawler, inference: 
         return known.vocabulary.rows(Ragged.of([np.concatenate(parts)]))
 
     page, leaving, arriving, common = seen(known.observer, home)
-    alpha = known.model.forward(None, features(page, leaving[row]), best=best)
-    ahead = known.model.forward(alpha, features(arriving[row], common), best=best)
+    alpha = known.memm.forward(None, features(page, leaving[row]), best=best)
+    ahead = known.memm.forward(alpha, features(arriving[row], common), best=best)
     assert first.scores[row] == pytest.approx(valued(strategy, ahead), rel=1e-4)
     page, out, into, shared = seen(known.observer, listed)
     for link in range(len(listed.links)):
-        here = known.model.forward(alpha, features(page, arriving[row], common, out[link]), best=best)
-        ahead = known.model.forward(here, features(into[link], shared), best=best)
+        here = known.memm.forward(alpha, features(page, arriving[row], common, out[link]), best=best)
+        ahead = known.memm.forward(here, features(into[link], shared), best=best)
         assert second.scores[link] == pytest.approx(valued(strategy, ahead), rel=1e-4)
 
 
@@ -258,15 +258,15 @@ def test_where_nothing_is_left_to_score_nothing_is(taught: MemmCrawler) -> None:
 
 
 def without(strategy: MemmCrawler, *features: int) -> MemmCrawler:
-    """One that has learnt nothing of some features."""
-    known = strategy._known
+    """The same crawler without what it has learnt of some features."""
+    known = strategy._model
     assert known is not None
     kept = ~np.isin(known.vocabulary.terms, features)
     assert kept.sum() == len(kept) - len(features)
     rows = np.append(kept, True)
-    model = memm.Memm(known.model.first[rows], known.model.pairs, known.model.between[rows], known.model.version)
+    model = memm.Memm(known.memm.first[rows], known.memm.pairs, known.memm.between[rows], known.memm.version)
     new = copy(strategy)
-    new._known = replace(known, vocabulary=Vocabulary(known.vocabulary.terms[kept]), model=model)
+    new._model = replace(known, vocabulary=Vocabulary(known.vocabulary.terms[kept]), memm=model)
     return new
 
 
@@ -284,9 +284,9 @@ def test_a_score_is_explained_by_what_it_were_without_each_word(
         "every in the anchor": (one("every", ANCHOR), one("every", ANCHOR + AHEAD)),
         "four before the anchor": (one("four", BEFORE), one("four", BEFORE + AHEAD)),
         "teaching last in the URL": (one("teaching", LAST), one("teaching", LAST + AHEAD)),
-        "university in the title of the page": (one("university", ENTITLED), one("university", ENTITLED + AHEAD)),
-        "page with links from 2 on": (one("links from 2 on", SIZED), one("links from 2 on", SIZED + AHEAD)),
-        "URL in the folder, +1 words": (one("in the folder, +1 words", LIES + AHEAD),),
+        "university in the title of the page": (one("university", TITLE), one("university", TITLE + AHEAD)),
+        "page with links from 2 on": (one("links from 2 on", SIZE), one("links from 2 on", SIZE + AHEAD)),
+        "URL in the folder, +1 words": (one("in the folder, +1 words", PLACE + AHEAD),),
     }.items():
         less = without(strategy, *features).score(visit).scores[link]
         assert figures[words] == pytest.approx(scored.scores[link] - less, abs=1e-6), words
@@ -318,7 +318,7 @@ def test_what_has_learnt_nothing_explains_nothing() -> None:
 
 
 def test_a_marginal_score_is_minus_the_expected_hops() -> None:
-    """A model without weights, which only what is seen moves: the second step leads to the same row from each state."""
+    """Only observations move this model: its second step leads to the same row from each state."""
     model = memm.Memm(np.zeros((1, 4)), np.zeros((0, 2), np.int32), np.zeros((1, 0)), VERSION)
     row = np.log([0.7, 0.2, 0.1, 1e-30])
     seen = np.concatenate((np.zeros(4), *[row] * 4)).astype(np.float32)[None]
@@ -358,12 +358,18 @@ def test_what_has_learnt_nothing_is_kept_too() -> None:
 
 def test_what_was_learnt_otherwise_is_refused(taught: MemmCrawler) -> None:
     parts = taught.parts()
-    with pytest.raises(ForagerError, match=r"4 states, wanted is .* 5 states: set it alike, or teach it again"):
+    with pytest.raises(
+        ForagerError, match=r"4 states, the settings ask for .* 5 states: use the same, or teach it again"
+    ):
         crawler(states=5).from_parts(parts)
-    with pytest.raises(ForagerError, match=r"features ours .* wanted is features all .*: set it alike, or teach it"):
+    with pytest.raises(
+        ForagerError, match=r"features ours .* the settings ask for features all .*: use the same, or teach it"
+    ):
         crawler(features="all").from_parts(parts)
     older = {**parts, "made": parts["made"].replace(f"version {VERSION}", "version 1")}
-    with pytest.raises(ForagerError, match=r"version 1, 4 states, wanted is .* version 2, 4 states: .* teach it again"):
+    with pytest.raises(
+        ForagerError, match=r"version 1, 4 states, the settings ask for .* version 2, 4 states: .* teach it again"
+    ):
         crawler().from_parts(older)
     with pytest.raises(ForagerError, match="features of version 1, pages are described by version 2: train it again"):
         crawler().from_parts({**parts, "model.feature_version": 1})
@@ -383,7 +389,7 @@ def test_a_path_without_a_possible_state_is_refused(taught: MemmCrawler) -> None
 
 
 def test_a_path_from_before_anything_was_learnt_says_nothing(taught: MemmCrawler) -> None:
-    """Its row is all 0: every state is as likely as any other."""
+    """Its row is all 0: every state is equally likely."""
     page = PAGES[Url("http://www.f.edu/teaching")]
     untaught, even = np.zeros((1, 20), np.float32), np.zeros((1, 20), np.float32)
     even[0, :4] = np.log(1 / 4)
@@ -403,13 +409,13 @@ def test_wrong_options_and_grounds_are_told() -> None:
 # ---- observations ---------------------------------------------------------------------------------------------------
 
 
-def observer(sets: Sets) -> Observer:
+def observer(sets: ObservationSet) -> Observer:
     said = '<title>Course syllabus</title><meta name="description" content="course syllabus"><p>homework exam</p>'
     return Observer.of(sets, ["teaching"], [page_of("http://a.test/t", said)], Idf.of([]), 10, 0)
 
 
 def seen(see: Observer, page: Page) -> tuple[Terms, list[Terms], list[Terms], Terms]:
-    """Features of a page, leaving and arriving ones of each of its links, and what all links have in common."""
+    """Features of a page; of each link, here and ahead; and those that all links have in common."""
     n = len(page.links)
     here, ahead = by_rows(*see(page, page.links).once(), n + 1)
     return here[n], [here[row] for row in range(n)], [ahead[row] for row in range(n)], ahead[n]
@@ -420,7 +426,7 @@ def one(word: str, kind: int) -> int:
 
 
 def step(number: int, kind: int) -> int:
-    """The feature of a step that is reached."""
+    """The feature of a tenth that is reached."""
     return int(mix(np.array([number], np.uint32), kind)[0])
 
 
@@ -431,40 +437,43 @@ NEAR = ("course", "teaching")  # keywords within four words of the second link
 
 def test_the_papers_observations_by_hand() -> None:
     """Keywords are teaching, course and syllabus; "exam" is only in the text of the target."""
-    own, leaving, arriving, common = seen(observer(Sets.PAPER), page_of("http://b.test/", PAPER))
+    own, leaving, arriving, common = seen(observer(ObservationSet.PAPER), page_of("http://b.test/", PAPER))
     like = 2 / np.sqrt(4 * (13 + (1 + np.log(2)) ** 2))  # 14 words and "teaching" twice; exam, course of the target's 4
     described = 1 / np.sqrt(2 * 3)  # course, of 2 and of 3 words
-    tenths = {step(tenth, ALIKE) for tenth in range(1, 1 + int(10 * like))}
-    tenths |= {step(tenth, DESCRIBED) for tenth in range(1, 1 + int(10 * described))}
+    tenths = {step(tenth, LIKE_TARGET) for tenth in range(1, 1 + int(10 * like))}
+    tenths |= {step(tenth, LIKE_DESCRIPTION) for tenth in range(1, 1 + int(10 * described))}
     assert len(tenths) == 2 + 4
-    assert set(own.tolist()) == {*tenths, one("teaching", HELD), one("course", HELD), step(1, LINKING)}
-    assert [set(each.tolist()) for each in leaving] == [{one("course", ANCHORED)}, {one(w, ANCHORED) for w in NEAR}]
+    assert set(own.tolist()) == {*tenths, one("teaching", ON_PAGE), one("course", ON_PAGE), step(1, KEYWORD_LINKS)}
+    assert [set(each.tolist()) for each in leaving] == [
+        {one("course", NEAR_ANCHOR)},
+        {one(w, NEAR_ANCHOR) for w in NEAR},
+    ]
     assert [set(each.tolist()) for each in arriving] == [
-        {one("course", ANCHORED + AHEAD), step(1, LED_BY + AHEAD)},
-        {one(word, ANCHORED + AHEAD) for word in NEAR},
+        {one("course", NEAR_ANCHOR + AHEAD), step(1, KEYWORD_URL + AHEAD)},
+        {one(word, NEAR_ANCHOR + AHEAD) for word in NEAR},
     ]
     assert not len(common)
 
 
 def test_all_but_the_words_of_the_page() -> None:
     page = page_of("http://b.test/", PAPER)
-    whole, text = (seen(observer(sets), page) for sets in (Sets.PAPER, Sets.TEXT))
-    assert set(whole[0].tolist()) - set(text[0].tolist()) == {one("teaching", HELD), one("course", HELD)}
+    whole, text = (seen(observer(sets), page) for sets in (ObservationSet.PAPER, ObservationSet.TEXT))
+    assert set(whole[0].tolist()) - set(text[0].tolist()) == {one("teaching", ON_PAGE), one("course", ON_PAGE)}
     assert not set(text[0].tolist()) - set(whole[0].tolist())
     assert [each.tolist() for each in (*text[1], *text[2])] == [each.tolist() for each in (*whole[1], *whole[2])]
 
 
 def test_words_alone_see_nothing_of_links() -> None:
-    own, leaving, arriving, common = seen(observer(Sets.WORDS), page_of("http://b.test/", PAPER))
-    assert set(own.tolist()) == {one("teaching", HELD), one("course", HELD)}
+    own, leaving, arriving, common = seen(observer(ObservationSet.WORDS), page_of("http://b.test/", PAPER))
+    assert set(own.tolist()) == {one("teaching", ON_PAGE), one("course", ON_PAGE)}
     assert [*map(len, leaving), *map(len, arriving), len(common)] == [0] * 5
 
 
 def test_ours_takes_numbers_alike() -> None:
-    """Those of as many digits, in anchors, URLs and titles."""
+    """Numbers with the same number of digits are the same in anchors, URLs and titles."""
     markup = '<title>CS {0}</title> one two three four five six seven eight <a href="/cs{0}.html">CS {0}</a>'
     pages = [page_of(f"http://b.test/{number}", markup.format(number)) for number in (101, 234, 2)]
-    each = [seen(observer(Sets.OURS), page) for page in pages]
+    each = [seen(observer(ObservationSet.OURS), page) for page in pages]
     said = [[set(row.tolist()) for row in (own, *out, *into, shared)] for own, out, into, shared in each]
     assert said[0] == said[1]
     assert all(short != long for short, long in zip(said[2], said[0], strict=True))
@@ -475,7 +484,7 @@ LISTED = """<title>Teaching 1996</title><p>before the first heading <a href="//c
 <li><a href="/a/b/page1/">two 22</a></ul> one two three four five
 <h2>Else</h2><p><a href="/">home</a> after <a href="/a/b/see?u=http://d.test/e_f/7">see</a>
 <a href="/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16?u=http://b.test/z"></a>"""
-URLS = (  # of which six words are seen
+URLS = (  # six words of each count
     "http c test _ _ann cv pdf x 0",
     "a cs 000 notes xé html",
     "a b page0",
@@ -500,7 +509,7 @@ def test_ours_by_hand() -> None:
     assert [term(word) for word in words] == page.terms.values.tolist()
     anchors = ("ann ２３", "cs000 a a b c d", "two 00", "home", "see", "")
     above = ("", *["courses of 1996 and"] * 2, *["else"] * 3)
-    own, leaving, arriving, common = seen(observer(Sets.OURS), page)
+    own, leaving, arriving, common = seen(observer(ObservationSet.OURS), page)
 
     def features(said: dict[int, list[str]], side: int) -> list[int]:
         return sorted({one(word, kind + side) for kind, each in said.items() for word in each})
@@ -511,24 +520,24 @@ def test_ours_by_hand() -> None:
         said = {
             ANCHOR: anchors[link].split(),
             BEFORE: words[max(first - 8, 0) : first],
-            BEHIND: words[last : last + 8],
+            AFTER: words[last : last + 8],
             ABOVE: above[link].split(),
-            ADDRESS: url[-6:],
+            URL: url[-6:],
             LAST: url[-1:],
             SECOND_LAST: url[-2:-1],
             DEPTH: [depth],
         }
         assert sorted(leaving[link].tolist()) == features(said, 0), link
-        assert sorted(arriving[link].tolist()) == features({**said, LIES: [place, lies]}, AHEAD), link
+        assert sorted(arriving[link].tolist()) == features({**said, PLACE: [place, lies]}, AHEAD), link
     about = {
-        ENTITLED: ["teaching", "0000"],
-        HEADED: ["courses", "of", "1996", "and", "later", "else"],
-        ADDRESSED: ["a", "b", "index", "html"],
-        SIZED: ["links from 4 on", "words from 32 on"],
+        TITLE: ["teaching", "0000"],
+        HEADING: ["courses", "of", "1996", "and", "later", "else"],
+        PAGE_URL: ["a", "b", "index", "html"],
+        SIZE: ["links from 4 on", "words from 32 on"],
     }
     assert 32 <= len(words) < 64
     assert sorted(common.tolist()) == features(about, AHEAD)
-    assert sorted(own.tolist()) == features({**about, HELD: ["teaching"]}, 0)
+    assert sorted(own.tolist()) == features({**about, ON_PAGE: ["teaching"]}, 0)
 
 
 PARTS = st.sampled_from(["a", "b_c", "x.y", "%41b", "%C3%A9", "%1E", "%20", "~d", "71", "?u=", "http:", "/b.test", ""])
@@ -538,9 +547,9 @@ ADDRESSES = st.builds("{}/{}".format, HOSTS, st.lists(PARTS).map("/".join))
 
 @given(st.lists(ADDRESSES, min_size=1, max_size=4))
 def test_words_of_urls_one_by_one(urls: list[str]) -> None:
-    """However they are cut: the own host away, escapes undone, then digits alike."""
+    """URLs by hand: the own host removed, escapes undone, digits zeroed."""
     page = page_of("http://b.test/a/x", "".join(f'<a href="{url}">one</a> ' for url in urls))
-    _, leaving, arriving, _ = seen(observer(Sets.OURS), page)
+    _, leaving, arriving, _ = seen(observer(ObservationSet.OURS), page)
     assert len(page.links) == len(urls)
     for link, target in enumerate(page.links.targets):
         text = re.sub("[0-9]", "0", unquote(target.replace("http://b.test/", "/")))
@@ -549,30 +558,30 @@ def test_words_of_urls_one_by_one(urls: list[str]) -> None:
             target.startswith("http://b.test/") + target.startswith("http://b.test/a/")
         ]
         said = {
-            *((word, ADDRESS) for word in words[-6:]),
+            *((word, URL) for word in words[-6:]),
             *((word, LAST) for word in words[-1:]),
             *((word, SECOND_LAST) for word in words[-2:-1]),
-            *(("one", kind) for kind in (ANCHOR, *[BEFORE] * (link > 0), *[BEHIND] * (link + 1 < len(urls)))),
+            *(("one", kind) for kind in (ANCHOR, *[BEFORE] * (link > 0), *[AFTER] * (link + 1 < len(urls)))),
             (f"{len(words)} words" if len(words) < 15 else "15 words or more", DEPTH),
         }
-        lies = {(place, LIES), (f"{place}, {min(max(len(words) - 2, -3), 4):+d} words", LIES)}
+        lies = {(place, PLACE), (f"{place}, {min(max(len(words) - 2, -3), 4):+d} words", PLACE)}
         assert set(leaving[link].tolist()) == {one(*each) for each in said}
         assert set(arriving[link].tolist()) == {one(word, kind + AHEAD) for word, kind in said | lies}
 
 
 def test_what_ends_a_row_is_a_gap_within_a_text() -> None:
-    """A title, or what is said of a page, has no influence on where the words of anchors and URLs are."""
+    """The words of title and meta data do not move the words of anchors and URLs."""
     page = page_of("http://b.test/", '<title>two words</title><a href="/c">one</a> <a href="/d">other</a>')
     broken = replace(page, title="two\x1ewords", keywords="\x1e", description="\x1e")
-    both = [seen(observer(Sets.OURS), each) for each in (page, broken)]
+    both = [seen(observer(ObservationSet.OURS), each) for each in (page, broken)]
     for own, other in zip(*([part, *out, *into, shared] for part, out, into, shared in both), strict=True):
         assert own.tolist() == other.tolist()
 
 
-@pytest.mark.parametrize("sets", Sets)
-def test_a_page_of_nothing_has_a_size_at_most(sets: Sets) -> None:
+@pytest.mark.parametrize("sets", ObservationSet)
+def test_a_page_of_nothing_has_a_size_at_most(sets: ObservationSet) -> None:
     own, leaving, arriving, common = seen(observer(sets), page_of("http://b.test/", "<p>"))
-    sizes = ("links from 0 on", "words from 0 on") if sets is Sets.OURS else ()
-    assert set(own.tolist()) == {one(size, SIZED) for size in sizes}
-    assert set(common.tolist()) == {one(size, SIZED + AHEAD) for size in sizes}
+    sizes = ("links from 0 on", "words from 0 on") if sets is ObservationSet.OURS else ()
+    assert set(own.tolist()) == {one(size, SIZE) for size in sizes}
+    assert set(common.tolist()) == {one(size, SIZE + AHEAD) for size in sizes}
     assert leaving == arriving == []
