@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint lab study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
+.PHONY: demo test lint docs lab study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -21,6 +21,9 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lab: $(VENV)/ready
 	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS)
@@ -47,4 +50,4 @@ bench-stages: $(VENV)/ready
 	$(BIN)/python -m bench.stages
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache
