@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+_ELSEWHERE = r"""\s*=\s*["']?(?:https?:)?//[^\s"'>]+"""
 _LOADED = re.compile(
-    r"""<(?:script|img|iframe|source|audio|video|embed)\b[^>]*\bsrc\s*=\s*["']?(?:https?:)?//[^\s"'>]+
-    | <link\b(?=[^>]*\brel\s*=\s*["']?(?:stylesheet|preconnect|icon|preload))[^>]*\bhref\s*=\s*["']?(?:https?:)?//[^\s"'>]+
-    | <object\b[^>]*\bdata\s*=\s*["']?(?:https?:)?//[^\s"'>]+""",
-    re.IGNORECASE | re.VERBOSE,
+    rf"<(?:script|img|iframe|source|audio|video|embed)\b[^>]*\bsrc{_ELSEWHERE}"
+    rf"|<link\b(?=[^>]*\brel\s*=\s*[\"']?(?:stylesheet|preconnect|preload|icon))[^>]*\bhref{_ELSEWHERE}"
+    rf"|<object\b[^>]*\bdata{_ELSEWHERE}",
+    re.IGNORECASE,
 )
 
 
