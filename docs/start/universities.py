@@ -125,6 +125,6 @@ class Answer(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    port = int(sys.argv[1])
-    print(f"listening on 127.0.0.1:{port}; Ctrl-C ends it", flush=True)
-    ThreadingHTTPServer(("127.0.0.1", port), Answer).serve_forever()
+    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answer)
+    print(f"listening on 127.0.0.1:{server.server_port}; Ctrl-C ends it", flush=True)
+    server.serve_forever()
