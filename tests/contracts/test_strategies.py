@@ -174,7 +174,7 @@ def test_same_seed_same_crawl(make: Callable[[], Strategy]) -> None:
     first, _ = crawl(make(), one)
     second, _ = crawl(make(), other)
     assert one.asked == other.asked
-    assert first.tally == second.tally
+    assert first.stats == second.stats
 
 
 @every_strategy

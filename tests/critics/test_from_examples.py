@@ -223,7 +223,7 @@ def test_another_focus_is_learnt_from_the_pages_kept(maker: Callable[..., FromEx
 LOADS = """
 import sys
 from pathlib import Path
-from forager import models
+from forager.store import models
 from forager.critics.{file} import {maker}
 from forager.web.page import parse
 from forager.types import Fetch

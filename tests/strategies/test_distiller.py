@@ -212,7 +212,7 @@ def test_score_is_pure_before_and_after_a_sweep(arc: bool) -> None:
 @pytest.mark.parametrize("arc", [False, True])
 def test_a_crawl_with_sweeps_reaches_every_page_and_follows_hubs(arc: bool) -> None:
     made, visits = crawl(Distiller(query=QUERY, rho=0.1, every=7, arc=arc))
-    assert made.tally.sweeps == 60 // 7
+    assert made.stats.sweeps == 60 // 7
     assert {v.page.url for v in visits} == set(many_pages())
     assert any(1 < v.trace.score <= 2 for v in visits)
 
@@ -222,7 +222,7 @@ def test_sweeps_beside_the_loop() -> None:
     config = CrawlConfig(seeds=(url("/bird-0"), url("/stone-1")), frontier=FrontierConfig(delay=0))
     made = Crawl(config, critic=WordCritic(), strategy=Distiller(rho=0.1, every=7), fetcher=Unhurried())
     assert {v.page.url for v in made} == set(many_pages())
-    assert made.tally.sweeps >= 1
+    assert made.stats.sweeps >= 1
 
 
 @pytest.mark.parametrize(

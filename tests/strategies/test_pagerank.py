@@ -151,7 +151,7 @@ def test_score_is_pure_before_and_after_a_sweep() -> None:
 @pytest.mark.parametrize("hot", [False, True])
 def test_a_crawl_with_sweeps_reaches_every_page(hot: bool) -> None:
     made, visits = crawl(PageRank(query=QUERY, every=7, hot=hot))
-    assert made.tally.sweeps == 60 // 7
+    assert made.stats.sweeps == 60 // 7
     assert {v.page.url for v in visits} == set(many_pages())
 
 
@@ -162,7 +162,7 @@ def test_sweeps_beside_the_loop(hot: bool) -> None:
     strategy = PageRank(query=QUERY, every=7, hot=hot)
     made = Crawl(config, critic=WordCritic(), strategy=strategy, fetcher=Unhurried())
     assert {v.page.url for v in made} == set(many_pages())
-    assert made.tally.sweeps >= 1
+    assert made.stats.sweeps >= 1
 
 
 @pytest.mark.parametrize(

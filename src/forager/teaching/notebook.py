@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
+from forager.crawl.folder import CONFIG
 from forager.errors import ForagerError
 from forager.paths import ShownPath, Step, read_paths
-from forager.project import CONFIG
 from forager.store.lock import Lock
 from forager.teaching.appending import append, replace
 from forager.types import Url
