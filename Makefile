@@ -22,6 +22,10 @@ lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+.PHONY: docs
+docs: $(VENV)/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 lab: $(VENV)/ready
 	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS)
 
@@ -51,4 +55,4 @@ bench-stages: $(VENV)/ready
 	$(BIN)/python -m bench.stages
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache

@@ -86,16 +86,18 @@ def test_the_front_door_gives_what_a_user_needs_and_nothing_else() -> None:
 
 def test_the_examples_of_the_documentation_run(capsys: pytest.CaptureFixture[str]) -> None:
     """One after the other, as a reader would type them."""
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "library.md").read_text(encoding="utf-8"), re.DOTALL)
+    text = (DOCS / "guides" / "library.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(blocks) == 4
     known: dict[str, object] = {}
     for block in blocks:
-        exec(compile(block, "docs/library.md", "exec"), known)
+        exec(compile(block, "docs/guides/library.md", "exec"), known)
     assert "30 pages," in capsys.readouterr().out
 
 
 def test_the_configuration_of_the_documentation_is_read(tmp_path: Path) -> None:
-    (block,) = re.findall(r"```toml\n(.*?)```", (DOCS / "configuration.md").read_text(encoding="utf-8"), re.DOTALL)
+    text = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     (tmp_path / "crawl.toml").write_text(block)
     read = forager.read_config(tmp_path / "crawl.toml")
     assert (read.scope.max_depth, read.frontier.pages_per_site, read.urls.longest) == (8, 2000, 2000)

@@ -27,7 +27,7 @@ from forager.paths import (
 from forager.types import Url
 from forager.web.urls import RULES
 
-DOC = Path(__file__).resolve().parents[2] / "docs" / "paths.md"
+DOC = Path(__file__).resolve().parents[2] / "docs" / "how" / "paths.md"
 HOME = {"url": "http://u.edu/"}
 
 
