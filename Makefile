@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# a folder of recorded webs, for `make lab`
+WEBS ?=
 
 .PHONY: demo test lint lab study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
 
@@ -23,7 +25,7 @@ lint: $(VENV)/ready
 	$(BIN)/mypy
 
 lab: $(VENV)/ready
-	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS)
+	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS) $(if $(WEBS),--webs $(WEBS))
 
 study-apprentice: $(VENV)/ready
 	$(BIN)/python -m studies apprentice --web ../shared/data/wikispeedia --out docs/lab/apprentice --jobs $(JOBS)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forager.errors import ForagerError, unknown
-from forager_lab.writing import write_text
+from forager_lab.report import write_text
 from studies.layout import Section
 
 

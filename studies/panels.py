@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from forager_lab.linestyles import (
+from forager_lab.plots import (
     BLUE,
     BROWN,
     DASHED,
@@ -22,9 +22,10 @@ from forager_lab.linestyles import (
     RED,
     SOLID,
     TEAL,
+    WIDTH,
     Stroke,
+    drawing,
 )
-from forager_lab.plots import WIDTH, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

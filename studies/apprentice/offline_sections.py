@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from forager_lab.linestyles import BLUE, BROWN, GREEN, GREY, OLIVE, ORANGE, PINK, PURPLE, RED, TEAL
+from forager_lab.plots import BLUE, BROWN, GREEN, GREY, OLIVE, ORANGE, PINK, PURPLE, RED, TEAL
 from studies.apprentice import losses
 from studies.apprentice.losses import histogram
 from studies.apprentice.offline import D_MAX, FEWEST, KINDS, OFFSETS, USUAL

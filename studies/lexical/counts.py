@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forager_lab.linestyles import BLUE, DASHED, DOTTED, GREEN, ORANGE, PURPLE, RED, SOLID, Stroke, strokes
 from forager_lab.metrics import Figure, mean
+from forager_lab.plots import BLUE, DASHED, DOTTED, GREEN, ORANGE, PURPLE, RED, SOLID, Stroke, strokes
 from studies.layout import table
 from studies.lexical.study import SHORT, LexicalStudy, Variant
 from studies.panels import Panels, panelled

@@ -26,10 +26,10 @@ from forager.registry import Spec
 from forager.strategies.lexical.links import HasLevels, with_levels
 from forager.types import Critic, Judgement, Page, Url
 from forager_lab.laboratory import Laboratory
-from forager_lab.level_trials import Lesson, LevelGoal, lesson_of, level_by_label, pages_by_level, path_of
+from forager_lab.level_trials import LevelExamples, LevelGoal, level_by_label, level_examples, pages_by_level, path_of
 from forager_lab.metrics import Figure
 from forager_lab.protocol import OTHER, OTHERS
-from forager_lab.quality import Judged, average_precision
+from forager_lab.quality import JudgedSample, average_precision
 
 Table: TypeAlias = NDArray[np.int64]  # (n + 1, n + 1) pages: by label, as told
 
@@ -57,7 +57,7 @@ def told_levels(
     lab: Laboratory, goal: LevelGoal, *, run: int, seed: int, crawled: Sequence[Url]
 ) -> dict[str, dict[str, Table]]:
     """A table for each rule and sample."""
-    lesson = lesson_of(lab.web.truth, replace(goal, root=BACKGROUND), run=run, seed=seed)
+    lesson = level_examples(lab.web.truth, replace(goal, root=BACKGROUND), run=run, seed=seed)
     samples = {CRAWLED: crawled, EVENLY: _evenly(lab, goal.topic, np.random.default_rng([seed, run, EACH]))}
     path, shown = path_of(goal.topic), frozenset(lesson.examples)
     tellers = _tellers(lab, lesson, goal.topic)
@@ -82,7 +82,7 @@ def _evenly(lab: Laboratory, topic: str, draw: np.random.Generator) -> list[Url]
 _Tellers: TypeAlias = list[tuple[HasLevels, dict[str, TopicLevels]]]  # critics, and the rules that go by their terms
 
 
-def _tellers(lab: Laboratory, lesson: Lesson, topic: str) -> _Tellers:
+def _tellers(lab: Laboratory, lesson: LevelExamples, topic: str) -> _Tellers:
     found: _Tellers = []
     for spec in dict.fromkeys(spec for spec, _ in RULES.values()):
         source = with_levels(taught(lab, Spec.parse(spec), lesson, topic))
@@ -103,7 +103,7 @@ def _told(tellers: _Tellers, page: Page) -> Iterator[tuple[str, int]]:
             yield name, levels.page_level(terms.terms, terms.weights)
 
 
-def taught(lab: Laboratory, spec: Spec, lesson: Lesson, topic: str, seed: int = 0) -> Critic:
+def taught(lab: Laboratory, spec: Spec, lesson: LevelExamples, topic: str, seed: int = 0) -> Critic:
     critic = make_critic(spec.name, {"focus": [topic], "seed": seed}, spec.options)
     pairs = [(p, label) for p, label in zip(lab.pages(lesson.examples), lesson.labels, strict=True) if p is not None]
     critic.fit((page for page, _ in pairs), (label for _, label in pairs))
@@ -160,7 +160,7 @@ class _Class:
     """The critics that were taught with the same examples, and what they say."""
 
     def __init__(self, lab: Laboratory, topic: str, size: int, draw: int, seed: int) -> None:
-        lesson = lesson_of(lab.web.truth, LevelGoal(topic, size), run=draw, seed=seed)
+        lesson = level_examples(lab.web.truth, LevelGoal(topic, size), run=draw, seed=seed)
         more = _with_others(lab, lesson, topic, np.random.default_rng([seed, draw, OTHERS]))
         self.shown = frozenset((*lesson.examples, *more.examples))
         self.levels = with_levels(taught(lab, Spec("lexical"), lesson, topic))
@@ -183,7 +183,7 @@ class _Class:
 
     def precisions(self) -> dict[str, Figure]:
         truth = np.array(self._truth, bool)
-        return {name: average_precision(Judged(np.array(said), truth)) for name, said in self._said.items()}
+        return {name: average_precision(JudgedSample(np.array(said), truth)) for name, said in self._said.items()}
 
 
 def _by_path(topic: str) -> Critic:
@@ -191,10 +191,10 @@ def _by_path(topic: str) -> Critic:
     return make_critic("description", {"focus": [topic]}, {"sentence": ", ".join(names)})
 
 
-def _with_others(lab: Laboratory, lesson: Lesson, topic: str, draw: np.random.Generator) -> Lesson:
+def _with_others(lab: Laboratory, lesson: LevelExamples, topic: str, draw: np.random.Generator) -> LevelExamples:
     """The examples of the topic alone, and the usual number of pages that are not under it."""
     wanted = frozenset(lab.web.truth.relevant(topic))
     others = [url for url in lab.web.truth.labels if url not in wanted]
     examples = [url for url, label in zip(lesson.examples, lesson.labels, strict=True) if label == topic]
     chosen = [others[at] for at in draw.permutation(len(others))[:OTHERS].tolist()]
-    return Lesson([*examples, *chosen], [topic] * len(examples) + [OTHER] * len(chosen), lesson.start)
+    return LevelExamples([*examples, *chosen], [topic] * len(examples) + [OTHER] * len(chosen), lesson.start)

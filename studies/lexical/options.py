@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from forager_lab.bootstrap import Difference, Verdict, difference, discoveries
+from forager_lab.bootstrap import Difference, PairVerdict, difference, discoveries
 from forager_lab.plots import differences
 from studies.layout import Section, table
 from studies.lexical.counts import Score, average, counts, ends, number
@@ -39,8 +39,8 @@ def options(study: LexicalStudy) -> Section:
     return Section("options", "Options of ours", _text(study), PAPER, {"options": picture.svg}, table(head, rows))
 
 
-def _verdict(compared: Difference, told: bool) -> Verdict:
-    return Verdict.OPEN if not told else Verdict.BETTER if compared.mean > 0 else Verdict.WORSE
+def _verdict(compared: Difference, told: bool) -> PairVerdict:
+    return PairVerdict.OPEN if not told else PairVerdict.BETTER if compared.mean > 0 else PairVerdict.WORSE
 
 
 def _text(study: LexicalStudy) -> str:
@@ -97,7 +97,7 @@ def _interval(found: Difference) -> str:
     return f"{found.mean:+.3f}" + (f" ± {max(halves):.3f}" if halves else "")
 
 
-def _pair(name: str, found: Difference, verdict: Verdict) -> dict[str, Any]:
+def _pair(name: str, found: Difference, verdict: PairVerdict) -> dict[str, Any]:
     return {
         "measure": MEASURE, "at": END, "first": name, "second": THESIS.name, "difference": found.mean,
         "ci": found.bootstrap, "student_ci": found.student, "verdict": str(verdict),

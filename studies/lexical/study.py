@@ -28,9 +28,9 @@ from forager.errors import ForagerError
 from forager.learn.lexical.levels import NARROWEST, WIDEST, Settings
 from forager.types import Url
 from forager_lab.experiment import Cell, Plan, laboratory
-from forager_lab.level_trials import PAGES, LevelGoal, lesson_of
-from forager_lab.matrix import KEPT, Done, Note, Tell, run_matrix
-from forager_lab.protocol import Record
+from forager_lab.level_trials import PAGES, LevelGoal, level_examples
+from forager_lab.matrix import KEPT, MatrixResult, Note, Tell, run_matrix
+from forager_lab.protocol import CrawlRecord
 from studies.apprentice.study import STEERED_BY
 from studies.keeping import Kept
 from studies.lexical.offline import BACKGROUND
@@ -166,7 +166,7 @@ class Scheme:
     def few_part(self, topic: str) -> FewPart:
         return FewPart(topic, self.sizes, self.draws, self.seed)
 
-    def level_part(self, topic: str, run: int, done: Done) -> LevelPart:
+    def level_part(self, topic: str, run: int, done: MatrixResult) -> LevelPart:
         """Of the first pages of the crawl by the thesis' method."""
         record = done.experiments[plan_name(topic, THESIS)].records[Cell(THESIS.strategy, run, None)]
         return LevelPart(self.goal(topic), run, self.seed, record.order[:SHORT])
@@ -208,7 +208,7 @@ class LexicalStudy:
 
     scheme: Scheme
     web: str
-    done: Done
+    done: MatrixResult
     searched: Searched
     few: Mapping[str, Precisions]  # by topic
     levels: Mapping[tuple[str, int], Tables]  # by topic and run
@@ -221,7 +221,7 @@ class LexicalStudy:
         """The crawls of a variant on the tested topics."""
         return [(topic, run) for topic in self.scheme.topics for run in range(self.scheme.runs)]
 
-    def record(self, variant: Variant, topic: str, run: int) -> Record:
+    def record(self, variant: Variant, topic: str, run: int) -> CrawlRecord:
         return self.done.experiments[plan_name(topic, variant)].records[Cell(variant.strategy, run, None)]
 
     def found(self, variant: Variant, topic: str, run: int, pages: int) -> int:
@@ -245,7 +245,7 @@ def run_lexical_study(
         raise ForagerError("--jobs must be at least 1")
     truth, kept = laboratory(scheme.web).web.truth, Kept(folder, code_behind(), fresh=fresh)
     lessons = {
-        (topic, run): lesson_of(truth, scheme.goal(topic), run=run, seed=scheme.seed)
+        (topic, run): level_examples(truth, scheme.goal(topic), run=run, seed=scheme.seed)
         for topic in scheme.everywhere
         for run in range(scheme.runs)
     }  # first, because names of topics may be wrong

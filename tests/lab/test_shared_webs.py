@@ -12,8 +12,8 @@ import pytest
 from forager.web.urls import RULES
 from forager_lab import experiment
 from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal, conduct
-from forager_lab.laboratory import open_web
 from forager_lab.results import figures
+from forager_lab.webs import open_web
 from tests.shared import WEBS, needs
 
 

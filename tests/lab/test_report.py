@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from forager_lab.cli.lab import lab
-from forager_lab.page import baseline_of, contest, draw, html, knowing, write_report
+from forager_lab.report import baseline_of, contest, draw, html, knowing, write_report
 
 SMALL, TINY = "procedural:hosts=6:pages_per_host=150:seed=3", "procedural:hosts=3:pages_per_host=40:seed=3"
 STRATEGIES = "breadth-first,random,best-first,oracle"
