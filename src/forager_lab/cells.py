@@ -133,9 +133,11 @@ class CellFolder:
         self.folder = folder
 
     def path(self, key: Key) -> Path:
+        """The file of the cell with this key."""
         return self.folder / f"{xxh3_128(_canonical(key)).hexdigest()}.npz"
 
     def write(self, key: Key, kept: KeptCell) -> None:
+        """Write the file of a cell."""
         parts = {"key": dict(key), "code": kept.code, **_parts(kept.record)}
         try:
             models.save(self.path(key), parts, kind=KIND, version=VERSION)

@@ -21,7 +21,7 @@ from forager_lab.report import Report, Row, count, runs_of, write_text
 from forager_lab.results import GOALS, PLACES, figures
 
 PAGE, READING, PICTURES = "comparison.md", "reading.md", "pictures"
-PLACE = "R/2"  # where the summaries look
+PLACE = "R/2"  # where the summaries take the harvest
 AGAINST = (("breadth-first", PLACE), ("breadth-first", "2R"), ("best-first", PLACE))
 
 Reports: TypeAlias = Mapping[str, Report]  # by the name of the experiment

@@ -184,6 +184,7 @@ def collect(
 
 
 def find(folder: Path) -> list[Hit]:
+    """The first three hits of a search in the collection."""
     with SearchIndex(folder) as index:
         index.update()
         return index.search(QUERY, 3, min_relevance=float(LEAST))
@@ -193,6 +194,7 @@ def find(folder: Path) -> list[Hit]:
 
 
 def figures(crawl: DemoCrawl) -> dict[str, str]:
+    """The figures of a crawl, as texts by their names."""
     new = [wanted for wanted, shown in zip(crawl.wanted, crawl.shown, strict=True) if not shown]
     judged = sum(entry.relevance for entry in crawl.entries)
     return {
@@ -245,6 +247,7 @@ def _typed(*words: object) -> str:
 
 
 def most_relevant(crawl: DemoCrawl) -> list[Entry]:
+    """The ten most relevant pages, by the critic."""
     return sorted(crawl.entries, key=lambda entry: (-entry.relevance, entry.seq))[:10]
 
 

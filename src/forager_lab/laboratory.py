@@ -34,6 +34,7 @@ class Laboratory:
         self.cache = PageCache(cache_folder() / f"{web.fingerprint}.pages")
 
     async def page(self, url: Url) -> Page | None:
+        """The parsed page of a URL; None if it gives no page."""
         answer = await self.web.fetcher.fetch(url)
         page = self.cache.read(answer) if isinstance(answer, Fetch) else None
         return page if isinstance(page, Page) else None
@@ -49,6 +50,7 @@ class Laboratory:
 
     @cached_property
     def graph(self) -> WebGraph:
+        """The link graph of the web. The first call parses all pages."""
         urls = list(self.web.truth.labels)
         file = cache_folder() / f"{self.web.fingerprint}-{FEATURES}.graph.npz"
         if not file.exists():
@@ -84,6 +86,7 @@ class PageCache:
         self._unwritten: list[tuple[bytes, bytes]] = []
 
     def read(self, answer: Fetch) -> Page | Failure:
+        """Parse an answer, or read the page that was parsed before."""
         key = _key(answer)
         row = self._pages.execute("select parsed from page where key = ?", (key,)).fetchone()
         if row is not None:
@@ -103,6 +106,7 @@ class PageCache:
         self._unwritten.clear()
 
     def close(self) -> None:
+        """Write what is new and close the file."""
         self.write()
         self._pages.close()
 

@@ -179,6 +179,7 @@ class LevelCriticWithMemory(CriticWithMemory):
 
 
 def with_memory(critic: Critic) -> Critic:
+    """The critic, with a memory of its judgements and, if it has levels, of the terms of pages."""
     return LevelCriticWithMemory(critic, critic) if isinstance(critic, HasLevels) else CriticWithMemory(critic)
 
 

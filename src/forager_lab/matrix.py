@@ -237,7 +237,7 @@ def run_matrix(
         for loss in laboratory(web).web.losses:
             note(f"{web}: {loss}")
     tasks = [task for name, plan in plans.items() for task in _tasks(name, plan, surveys[name])]
-    there = _there(folder, tasks, code, fresh, note)
+    there = _kept(folder, tasks, code, fresh, note)
     todo = [task for at, task in enumerate(tasks) if at not in there]
     for name in dict.fromkeys(task.experiment for task in todo):
         _check(name, plans[name], surveys[name])
@@ -246,7 +246,7 @@ def run_matrix(
         pace.learn(tasks[at], len(kept_cell.record.order), kept_cell.record.seconds)
     crawl = partial(crawl_and_keep, kept, code)
     failed = _crawl(todo, crawl, jobs, pace, len(there), tell)
-    return _gathered(folder, tasks, surveys, len(todo) - len(failed), failed)
+    return _collected(folder, tasks, surveys, len(todo) - len(failed), failed)
 
 
 def _survey(name: str, plan: Plan) -> Survey:
@@ -274,7 +274,7 @@ def _tasks(name: str, plan: Plan, found: Survey) -> list[CellTask]:
 # ---- cells kept from earlier ----------------------------------------------------------------------------------------
 
 
-def _there(folder: CellFolder, tasks: Sequence[CellTask], code: str, fresh: bool, note: Note) -> dict[int, KeptCell]:
+def _kept(folder: CellFolder, tasks: Sequence[CellTask], code: str, fresh: bool, note: Note) -> dict[int, KeptCell]:
     """The kept cells, by the index of their task."""
     found: dict[int, KeptCell] = {}
     for at, task in enumerate(tasks):
@@ -296,7 +296,7 @@ def _there(folder: CellFolder, tasks: Sequence[CellTask], code: str, fresh: bool
     return {at: kept for at, kept in found.items() if kept.code == code}
 
 
-def _gathered(
+def _collected(
     folder: CellFolder, tasks: Sequence[CellTask], surveys: Mapping[str, Survey], crawled: int, failed: Sequence[str]
 ) -> MatrixResult:
     by_experiment: dict[str, list[CellTask]] = defaultdict(list)
@@ -367,6 +367,7 @@ class Pace:
         self._spent: dict[tuple[str, ...], tuple[int, float]] = {}
 
     def learn(self, task: CellTask, pages: int, seconds: float) -> None:
+        """Note what a finished cell took."""
         for kind in self._kinds(task):
             before = self._spent.get(kind, (0, 0.0))
             self._spent[kind] = before[0] + pages, before[1] + seconds

@@ -102,10 +102,12 @@ def most_wasted(
 
 
 def labels_of(record: CrawlRecord, at: int) -> list[str]:
+    """The labels of a page of the record, by its index."""
     return record.labels[at].split(",") if record.labels[at] else [NO_LABEL]
 
 
 def host_of(record: CrawlRecord, at: int) -> list[str]:
+    """The host of a page of the record, by its index, as a list."""
     return [host(record.order[at])]
 
 

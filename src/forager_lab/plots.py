@@ -20,7 +20,7 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager_lab.metrics import Figure as Value
-from forager_lab.results import against
+from forager_lab.results import pairs_with
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,7 +138,7 @@ def harvest_panels(report: Mapping[str, Any]) -> Picture:
 
 def differences(report: Mapping[str, Any], baseline: str, measure: str, at: str, said: str) -> Picture:
     """Each strategy's paired difference to a baseline with both intervals: thick Student's t, thin bootstrap-t."""
-    found = [pair for pair in against(report["pairwise"], baseline, measure, at) if pair["difference"] is not None]
+    found = [pair for pair in pairs_with(report["pairwise"], baseline, measure, at) if pair["difference"] is not None]
     found.sort(key=lambda pair: (pair["difference"], pair["name"]))
     looks = strokes([row["strategy"] for row in report["results"]])
     with drawing(WIDTH, 1.1 + 0.3 * max(1, len(found))) as figure:

@@ -55,6 +55,7 @@ class TeachingPages:
     labels: Mapping[Url, str]  # of pages that are no targets
 
     def ground(self, lab: Laboratory) -> Ground:
+        """The pages with their links and targets, as path models learn from them."""
         return Ground.of(
             ((url, lab.graph.links(url)) for url in self.pages),
             self.targets,

@@ -57,6 +57,7 @@ def average_precision(judged: JudgedSample) -> Figure:
 
 
 def brier(judged: JudgedSample) -> Figure:
+    """The mean of (r - y)^2; None without pages."""
     return float(((judged.relevance - judged.relevant) ** 2).mean()) if len(judged.relevance) else None
 
 
@@ -68,6 +69,7 @@ def reliability(judged: JudgedSample) -> NDArray[np.float64]:
 
 
 def calibration_error(judged: JudgedSample) -> Figure:
+    """The mean distance of r from the share that is relevant; None without pages."""
     pages, given, found = reliability(judged).T
     return float(np.abs(given - found).sum() / pages.sum()) if pages.sum() else None
 
@@ -87,6 +89,7 @@ def critic_quality(experiment: Experiment, jobs: int = 1) -> dict[str, Any]:
 
 
 def summary(samples: Sequence[JudgedSample]) -> dict[str, Any]:
+    """Means over the samples, with half widths; reliability over all pages."""
     measures = {
         "roc_auc": roc_auc, "average_precision": average_precision, "brier": brier,
         "calibration_error": calibration_error,

@@ -23,7 +23,7 @@ from forager_lab import plots
 from forager_lab.metrics import Figure
 from forager_lab.oracles import LAB_STRATEGIES
 from forager_lab.plots import Picture
-from forager_lab.results import BASELINE, GOALS, PLACES, THRESHOLDS, against
+from forager_lab.results import BASELINE, GOALS, PLACES, THRESHOLDS, pairs_with
 
 Report: TypeAlias = Mapping[str, Any]  # the figures of an experiment; for the HTML report with `critic_quality`
 Row: TypeAlias = Mapping[str, Any]  # the figures of a strategy
@@ -91,10 +91,12 @@ def _cost_cells(row: Row) -> list[str]:
 
 
 def runs_of(count: int) -> str:
+    """Written as in "1 run" or "5 runs"."""
     return "1 run" if count == 1 else f"{count} runs"
 
 
 def with_half(value: Figure, half_width: Figure) -> str:
+    """A share with the half width of its interval, if there is one."""
     return share(value) if half_width is None else f"{share(value)}±{share(half_width)}"
 
 
@@ -104,6 +106,7 @@ def share(value: Figure) -> str:
 
 
 def count(value: Figure) -> str:
+    """A number without decimals, or a dash."""
     return "–" if value is None else f"{value:,.0f}"
 
 
@@ -170,9 +173,9 @@ def draw(report: Report) -> dict[str, Picture]:
         if len(report["results"]) > plots.BANDED:
             found["harvest-each"] = plots.harvest_panels(report)
         found["loss"] = plots.loss_curves(report)
-    measure, at = contest(report)
+    measure, at = main_measure(report)
     baseline = baseline_of(report)
-    if any(pair["difference"] is not None for pair in against(report["pairwise"], baseline, measure, at)):
+    if any(pair["difference"] is not None for pair in pairs_with(report["pairwise"], baseline, measure, at)):
         said = f"{_measure(measure, at)}: difference to {baseline}"
         found["differences"] = plots.differences(report, baseline, measure, at, said)
     if report.get("critic_quality"):
@@ -205,11 +208,12 @@ def knowing(report: Report) -> frozenset[str]:
 
 
 def baseline_of(report: Report) -> str:
+    """The strategy that the others are compared with: best-first, or the first one."""
     names = _names(report)
     return BASELINE if BASELINE in names else names[0]
 
 
-def contest(report: Report) -> tuple[str, str]:
+def main_measure(report: Report) -> tuple[str, str]:
     """The measure for the summary, and where it is taken: the first choice that all strategies have a figure for."""
     rows = report["results"]
     if _is_path(report):
@@ -253,7 +257,7 @@ def html(report: Report, pictures: Pictures, command: str) -> str:
 
 def _leader(report: Report) -> str:
     """The best strategy of those that do not know the truth, and those that cannot be told apart from it."""
-    measure, at = contest(report)
+    measure, at = main_measure(report)
     told = knowing(report)
     values = {row["strategy"]: _value(row, measure, at) for row in report["results"]}
     rivals = {name: value for name, value in values.items() if name not in told and value is not None}
@@ -262,7 +266,7 @@ def _leader(report: Report) -> str:
     pick = min if measure == "pages_to" else max
     best = pick(rivals, key=lambda name: rivals[name])
     close = [
-        pair["name"] for pair in against(report["pairwise"], best, measure, at)
+        pair["name"] for pair in pairs_with(report["pairwise"], best, measure, at)
         if pair["name"] in rivals and pair["verdict"] == "not told apart"
     ]  # fmt: skip
     shown = count(rivals[best]) if measure == "pages_to" else share(rivals[best])
@@ -312,7 +316,7 @@ def _verdicts(report: Report) -> dict[str, list[list[VerdictCell]]]:
     names, found = _names(report), {}
     for measure, at in dict.fromkeys((pair["measure"], pair["at"]) for pair in report["pairwise"]):
         columns = {
-            name: {pair["name"]: pair for pair in against(report["pairwise"], name, measure, at)} for name in names
+            name: {pair["name"]: pair for pair in pairs_with(report["pairwise"], name, measure, at)} for name in names
         }  # fmt: skip
         found[_measure(measure, at)] = [
             [_verdict(columns[theirs].get(ours), measure) for theirs in names] for ours in names

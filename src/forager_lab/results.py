@@ -263,7 +263,7 @@ def overlaps(experiment: Experiment) -> dict[str, Any]:
     return found
 
 
-def against(pairs: Sequence[Mapping[str, Any]], baseline: str, measure: str, at: str) -> list[dict[str, Any]]:
+def pairs_with(pairs: Sequence[Mapping[str, Any]], baseline: str, measure: str, at: str) -> list[dict[str, Any]]:
     """The pairs with the baseline. `name` is the other strategy; the difference is name minus baseline."""
     found = []
     for pair in pairs:

@@ -52,7 +52,7 @@ def urls(names: str) -> list[Url]:
 
 
 def truth_of(**labels: str) -> Truth:
-    """So many pages of each label, as `AB="4"`: the letters are the parts of its path; `_` is no label."""
+    """A truth with the given number of pages of each label. In `AB=4` the letters are parts of the label; `_`: none."""
     pages: dict[Url, tuple[str, ...]] = {}
     for name, count in labels.items():
         given = () if name == "_" else (".".join(name),)

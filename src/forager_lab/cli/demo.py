@@ -22,8 +22,10 @@ def demo(
 ) -> None:
     """See a focused crawl without the internet.
 
-    A web is made up and served on this machine. Two strategies crawl it: breadth-first follows links in the order in
-    which it finds them, best-first follows links from relevant pages first. A report compares what they bring home.
+    A web is made up and served on this machine, and two strategies crawl it.
+    Breadth-first follows links in the order in which it finds them.
+    Best-first follows the links of relevant pages first.
+    A report compares what they bring home.
     """
     try:
         from forager_lab.demo import run_demo

@@ -104,12 +104,15 @@ def webs(
     """List the recorded webs in some folders."""
     from rich.table import Table
 
-    from forager_lab.webs import find_webs, open_web, web_folders
+    from forager_lab.webs import FOLDERS, find_webs, open_web, web_folders
 
     places = web_folders(folders or ()) or [Path(".")]
     found = find_webs(places)
     if not found:
-        raise ForagerError(f"no recorded web (a folder with *.warc.gz and labels.tsv) in {', '.join(map(str, places))}")
+        looked = ", ".join(map(str, places))
+        raise ForagerError(
+            f"no recorded web (a folder with *.warc.gz and labels.tsv) in {looked}: name others, or set {FOLDERS}"
+        )
     shown = Table("web", "pages", "topics", "folder")
     for folder in found:
         web = open_web(str(folder))

@@ -89,9 +89,11 @@ class MatrixProgress:
         self._bar.stop()
 
     def note(self, line: str) -> None:
+        """Print a line for the user."""
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def tell(self, status: MatrixStatus) -> None:
+        """Show how far the matrix is."""
         left = "" if status.left is None else f"about {_time(status.left)} left"
         self._bar.update(self._cells, completed=status.done, total=status.total, left=left, last=status.last)
         failed = f", {status.failed} failed" if status.failed else ""

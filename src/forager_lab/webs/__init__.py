@@ -115,6 +115,7 @@ def _procedural(options: Mapping[str, object]) -> LabelledProceduralWeb:
 
 
 def is_procedural(name: str) -> bool:
+    """True if the name means the procedural web, with or without numbers of its plan."""
     return name.partition(":")[0] == PROCEDURAL
 
 

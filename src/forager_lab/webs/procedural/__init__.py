@@ -185,6 +185,7 @@ class ProceduralWeb:
         return [(anchor.url, anchor.text) for anchor in self._layouts.of(spot).anchors]
 
     def homes(self) -> Iterator[Url]:
+        """The home page of each host."""
         for number in range(self.plan.hosts):
             yield self._addresses.url(Spot(number, SpotKind.HOME))
 

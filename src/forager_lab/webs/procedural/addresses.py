@@ -83,9 +83,11 @@ class AddressBook:
     # ---- writing ----------------------------------------------------------------------------------------------------
 
     def url(self, spot: Spot) -> Url:
+        """The URL of a spot."""
         return Url(f"http://{self._hosts.host(spot.host).name}{self.path(spot)}")
 
     def path(self, spot: Spot) -> str:
+        """The path and query of a spot."""
         host, kind = self._hosts.host(spot.host), spot.kind
         if kind is SpotKind.ARTICLE:
             return self.card(spot.host, spot.a).path
@@ -141,6 +143,7 @@ class AddressBook:
         return guess if self.path(guess) == "/" + path else None
 
     def known_host(self, url: str) -> bool:
+        """True if the host of the URL exists."""
         return self._hosts.number(url.removeprefix("http://").partition("/")[0]) is not None
 
     def _guess(self, host: Host, path: str) -> Spot | None:
@@ -183,10 +186,12 @@ def public_id(host: Host, article: int) -> int:
 
 
 def article_of(host: Host, public: int) -> int:
+    """The article with this number in its URL."""
     return (public - _FIRST_ID - host.shift) * pow(host.multiplier, -1, host.modulus) % host.modulus
 
 
 def has_print(host: Host, article: int, share: float) -> bool:
+    """True if the article has a print version; `share` of all articles have one."""
     return share > 0 and (article + host.traits) % round(1 / share) == 0
 
 
@@ -206,6 +211,7 @@ def mixed(host: Host, place: int) -> int:
 
 
 def facets(combination: int) -> tuple[str, str, str]:
+    """Brand, colour and order of a combination."""
     rest, brand = divmod(combination, len(BRANDS))
     rest, colour = divmod(rest, len(COLOURS))
     return BRANDS[brand], COLOURS[colour], SORTS[rest % len(SORTS)]

@@ -45,6 +45,7 @@ class HostSection(NamedTuple):
 
     @property
     def pages(self) -> int:
+        """Number of pages of the list."""
         return max(1, -(-self.articles // PER_LIST))
 
 
@@ -83,6 +84,7 @@ class Host:
         return (self.traits >> 8 * number & 255) < p * 256
 
     def segment_of(self, article: int) -> int:
+        """The index of the segment that has the article."""
         for i, segment in enumerate(self.segments):
             if article < segment.first + segment.size:
                 return i
@@ -131,6 +133,7 @@ class Hosts:
 
     @property
     def blocks(self) -> int:
+        """Number of blocks of hosts."""
         return -(-self.plan.hosts // self._leaves)
 
     def holders(self, leaf: int) -> list[tuple[int, int]]:
@@ -158,6 +161,7 @@ class Hosts:
     # ---- names ------------------------------------------------------------------------------------------------------
 
     def name(self, number: int) -> str:
+        """The name of a host."""
         traits = digest(self.plan.seed, "name", number)
         if number % 2 and traits % 4 == 0:  # a subdomain of its neighbour
             return f"{SUBDOMAINS[traits // 4 % len(SUBDOMAINS)]}.{self._own_name(number - 1)}{DOMAIN}"

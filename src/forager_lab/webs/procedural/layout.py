@@ -54,6 +54,7 @@ class PageLayout:
 
     @property
     def anchors(self) -> tuple[Anchor, ...]:
+        """All links in the order of the page."""
         return self.top + self.body + self.adverts + self.bottom
 
 
@@ -92,6 +93,7 @@ class PageLayouts:
         }
 
     def of(self, spot: Spot) -> PageLayout:
+        """The layout of a page."""
         host = self._hosts.host(spot.host)
         # a print version has the text of its article, so it uses the same random numbers
         kind = SpotKind.ARTICLE if spot.kind is SpotKind.PRINT else spot.kind

@@ -146,5 +146,6 @@ class ArticleLinks:
         return links
 
     def fresh_leaf(self, host: Host, spot: Spot) -> int:
+        """The topic of a fresh page."""
         bits = digest(self._plan.seed, "fresh", spot.a)
         return host.segments[bits % 4].leaf if bits & 1024 else (bits >> 16) % len(self._topics)

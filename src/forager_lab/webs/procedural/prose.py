@@ -97,6 +97,7 @@ def _start(phrase: str, i: int) -> str:
 
 
 def article(word: str) -> str:
+    """The article that fits the word, "a" or "an"."""
     return "an" if word[0] in "aeio" else "a"
 
 

@@ -51,6 +51,7 @@ class TopicTree:
         return turn(leaf, few, middles, 1 + step % (middles - 1))
 
     def other(self, leaf: int, step: int) -> int:
+        """Any other leaf."""
         return turn(leaf, 1, len(self), 1 + step % max(1, len(self) - 1))
 
     def under(self, prefix: str) -> tuple[int, ...]:
@@ -59,6 +60,7 @@ class TopicTree:
 
 
 def within(label: str, prefix: str) -> bool:
+    """True if the label is the prefix or below it."""
     return label == prefix or label.startswith(prefix + ".")
 
 

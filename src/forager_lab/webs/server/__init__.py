@@ -165,6 +165,7 @@ class Server:
 
     @property
     def listening(self) -> bool:
+        """False before and after `async with`."""
         return self._listener.is_serving()
 
     async def __aenter__(self) -> Self:

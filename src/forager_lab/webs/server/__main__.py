@@ -51,6 +51,7 @@ def _port(text: str) -> int:
 
 
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of the command line."""
     parser = argparse.ArgumentParser("forager_lab.webs.server", description="A procedural web over HTTP on loopback.")
     parser.add_argument("--plan", choices=PLANS, default="default")
     parser.add_argument("--seed", type=int, default=1)
@@ -64,6 +65,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main() -> int:
+    """Serve; the exit code is 2 if the port cannot be used."""
     options = arguments()
     try:
         asyncio.run(serve(options))

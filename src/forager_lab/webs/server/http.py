@@ -59,6 +59,7 @@ def read_request(head: bytes, arrived: float) -> HttpRequest:
 
 
 def refusal(status: int, arrived: float) -> HttpRequest:
+    """A request that will get an error status, and is the last of its connection."""
     return HttpRequest(NOBODY, NOBODY, arrived, closes=True, refused=status)
 
 
@@ -86,6 +87,7 @@ class Responder:
             self._kept[host, slash + path] = response
 
     def to(self, request: HttpRequest) -> HttpResponse:
+        """The response to a request."""
         if request.refused:
             return error(request.refused)
         return self._kept.get((request.host, request.target)) or self._made(request.host, request.target)
@@ -97,6 +99,7 @@ class Responder:
 
 
 def error(status: int) -> HttpResponse:
+    """The response with an error status."""
     headers = {"content-type": "text/plain; charset=utf-8"} | ({"allow": "GET, HEAD"} if status == 405 else {})
     body = f"{HTTPStatus(status).phrase}\n".encode()
     return HttpResponse(status, head(status, headers, body), body)
@@ -109,5 +112,6 @@ def head(status: int, headers: dict[str, str], body: bytes) -> bytes:
 
 
 def as_sent(request: HttpRequest, response: HttpResponse) -> bytes:
+    """The bytes of a response as they are sent for this request."""
     end = b"connection: close\r\n\r\n" if request.closes else b"\r\n"
     return response.head + end if request.only_head else b"".join((response.head, end, response.body))

@@ -31,6 +31,7 @@ class LoggedRequest(NamedTuple):
 
     @classmethod
     def read(cls, line: str) -> Self:
+        """The request of a line of the log."""
         arrived, ended, connection, host, target, status = line.rstrip("\n").split("\t")
         return cls(float(arrived), float(ended), int(connection), host, target, int(status))
 
@@ -47,6 +48,7 @@ class RequestLog:
         self._flush_later()
 
     def add(self, seen: LoggedRequest) -> None:
+        """Write a line."""
         self._file.write(f"{seen}\n")
 
     def _flush_later(self) -> None:
@@ -54,6 +56,7 @@ class RequestLog:
         self._timer = asyncio.get_running_loop().call_later(FLUSH_EVERY, self._flush_later)
 
     def close(self) -> None:
+        """Write the rest and close the file."""
         self._timer.cancel()
         self._file.close()
 
