@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
-# a folder of recorded webs, for `make lab`
+# a folder of recorded webs, for `make lab` and the studies
 WEBS ?=
 
-.PHONY: demo test lint lab study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
+.PHONY: demo test lint lab study-webs study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -25,16 +25,20 @@ lint: $(VENV)/ready
 	$(BIN)/mypy
 
 lab: $(VENV)/ready
-	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS) $(if $(WEBS),--webs $(WEBS))
+	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS) $(if $(WEBS),--webs "$(WEBS)")
 
-study-apprentice: $(VENV)/ready
-	$(BIN)/python -m studies apprentice --web ../shared/data/wikispeedia --out docs/lab/apprentice --jobs $(JOBS)
+# The studies need recorded webs: WEBS is a folder that holds wikispeedia and webkb.
+study-webs:
+	@test -n "$(WEBS)" || { echo "name the folder that holds wikispeedia and webkb: make $(MAKECMDGOALS) WEBS=DIR" >&2; exit 2; }
 
-study-paths: $(VENV)/ready
-	$(BIN)/python -m studies paths --courses ../shared/data/webkb --web ../shared/data/wikispeedia --out docs/lab/paths --jobs $(JOBS)
+study-apprentice: study-webs $(VENV)/ready
+	$(BIN)/python -m studies apprentice --web "$(WEBS)/wikispeedia" --jobs $(JOBS)
 
-study-lexical: $(VENV)/ready
-	$(BIN)/python -m studies lexical --web ../shared/data/wikispeedia --out docs/lab/lexical --jobs $(JOBS)
+study-lexical: study-webs $(VENV)/ready
+	$(BIN)/python -m studies lexical --web "$(WEBS)/wikispeedia" --jobs $(JOBS)
+
+study-paths: study-webs $(VENV)/ready
+	$(BIN)/python -m studies paths --courses "$(WEBS)/webkb" --web "$(WEBS)/wikispeedia" --jobs $(JOBS)
 
 bench: $(VENV)/ready
 	$(BIN)/python -m bench.crawl

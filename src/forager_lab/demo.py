@@ -25,7 +25,7 @@ from forager.crawl.build import CRITIC_VERSION
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
 from forager.learn.focus import below
-from forager.project import empty_folder, new_project
+from forager.project import Project, empty_folder
 from forager.store import Catalogue, Entry, Hit, SearchIndex, models
 from forager.types import Fetch, Page, Url
 from forager.web.page import parse
@@ -168,19 +168,19 @@ def collect(
     web: ProceduralWeb, strategy: str, folder: Path, toml: str, shown: frozenset[Url], err: Console
 ) -> DemoCrawl:
     """Crawl into a new project, as `forager crawl` would."""
-    project = new_project(folder, toml, [])
+    project = Project.create(folder, toml, [])
     if err.is_terminal:  # elsewhere every line has the name
         err.print(strategy, style="bold")
     start = monotonic()
     with Progress(err, f"{strategy}: ") as progress:
-        tally = asyncio.run(project.crawl(lambda crawl, notes: progress.began(crawl), progress.each))
+        stats = asyncio.run(project.crawl(lambda crawl, notes: progress.began(crawl), progress.each))
     seconds = monotonic() - start
     with Catalogue(folder) as catalogue:
         entries = list(catalogue.pages())
     if not entries:
-        raise ForagerError(f"the {strategy} crawl found no pages: {tally.stopped}")
+        raise ForagerError(f"the {strategy} crawl found no pages: {stats.stopped}")
     wanted = [below(web.label(entry.url), TOPIC) for entry in entries]
-    return DemoCrawl(strategy, folder, entries, wanted, [e.url in shown for e in entries], tally.requests, seconds)
+    return DemoCrawl(strategy, folder, entries, wanted, [e.url in shown for e in entries], stats.requests, seconds)
 
 
 def find(folder: Path) -> list[Hit]:
