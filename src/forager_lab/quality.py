@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from math import isnan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forager.learn import calibration
 from forager.types import Floats, Mask
 from forager_lab import metrics
 from forager_lab.experiment import Experiment, Plan, laboratory, trial_of
@@ -43,17 +45,16 @@ class JudgedSample:
 
 def roc_auc(judged: JudgedSample) -> Figure:
     """None if all pages are relevant, or none is."""
-    from sklearn.metrics import roc_auc_score  # slow to import
-
-    one_class = judged.relevant.all() or not judged.relevant.any()
-    return None if one_class else float(roc_auc_score(judged.relevant, judged.relevance))
+    return _known(calibration.roc_auc(judged.relevance.astype(np.float64), judged.relevant))
 
 
 def average_precision(judged: JudgedSample) -> Figure:
     """None if no page is relevant."""
-    from sklearn.metrics import average_precision_score  # slow to import
+    return _known(calibration.average_precision(judged.relevance.astype(np.float64), judged.relevant))
 
-    return float(average_precision_score(judged.relevant, judged.relevance)) if judged.relevant.any() else None
+
+def _known(value: float) -> Figure:
+    return None if isnan(value) else value
 
 
 def brier(judged: JudgedSample) -> Figure:
