@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# a folder of recorded webs, for `make lab` and the studies
+WEBS ?=
 
 .PHONY: demo test lint lab study-webs study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
 
@@ -27,7 +29,7 @@ docs: $(VENV)/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lab: $(VENV)/ready
-	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS)
+	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS) $(if $(WEBS),--webs "$(WEBS)")
 
 # The studies need recorded webs: WEBS is a folder that holds wikispeedia and webkb.
 study-webs:

@@ -29,8 +29,9 @@ from forager.registry import Spec
 from forager.strategies import STRATEGIES
 from forager.types import Critic, Fetch, Page, Parts, Persists, Rescores, ScoredLinks, Strategy, Visit
 from forager.web.page import parse
-from forager_lab.laboratory import Laboratory, open_web
+from forager_lab.laboratory import Laboratory
 from forager_lab.protocol import Trial, strategy_for, taught_for, topic_trial
+from forager_lab.webs import open_web
 
 WEB, TOPIC = "procedural", "Arts"
 CRAWLED = 100  # pages a strategy learns from

@@ -31,7 +31,7 @@ from forager.registry import Spec
 from forager.strategies import PathForager, make_strategy
 from forager.types import Parts, Url
 from forager_lab.laboratory import Laboratory
-from forager_lab.protocol import OTHER, Teaching, left_out
+from forager_lab.protocol import OTHER, TeachingPages, left_out
 
 Labels: TypeAlias = tuple[str, ...]  # of the pages of a path
 
@@ -126,7 +126,7 @@ def ground_of(lab: Laboratory, target: str, urls: Sequence[Url]) -> Ground:
     labels = {url: (lab.web.truth.labels[url] or (OTHER,))[0] for url in urls}
     met = frozenset(url for url, label in labels.items() if below(label, target))
     milestones = {url: label for url, label in labels.items() if url not in met and label != OTHER}
-    return Teaching(tuple(urls), met, milestones).ground(lab)
+    return TeachingPages(tuple(urls), met, milestones).ground(lab)
 
 
 def entered_by(lab: Laboratory, groups: Iterable[str]) -> frozenset[str]:

@@ -37,7 +37,7 @@ from forager.types import (
     Visit,
 )
 from forager.web.page import parse
-from forager_lab.graph import build_graph
+from forager_lab.laboratory import build_graph
 from forager_lab.oracles import Lookahead, Oracle
 from tests import stubs
 from tests.small_web import SmallWeb, WordCritic, html, url

@@ -23,7 +23,7 @@ from forager.paths import load_paths
 from forager.teaching import ARCHIVE, PATHS, UNFINISHED
 from forager.teaching.training_webs import shown_ground
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
-from forager_lab.webs.server_log import impolite, read_log
+from forager_lab.webs.server.log import impolite, read_log
 from tests.network.serving import ROOT, served
 
 NUMBERS = {"hosts": 6, "pages_per_host": 22, "traps": 0.0, "slow_hosts": 0.0, "seed": 3}

@@ -1,12 +1,13 @@
-"""A finished crawl as a web for the laboratory: its pages, and as their labels what the critic said of them.
+"""Make a web for the laboratory from a finished crawl. The labels are what the critic said about the pages.
 
-pages.warc.gz  the archived records of the pages, each as last seen
-aliases.tsv    every URL that led to one of them by redirects, with that page
+pages.warc.gz  the archived records of the pages, each in its last version
+aliases.tsv    every URL that led to a page by redirects, with that page
 seeds.tsv      the seeds that gave pages, with their hosts
-labels.tsv     url, label, relevance, title, host; written last, because without it a folder is no web
+labels.tsv     url, label, relevance, title, host; written last, because a folder without it is no web
 
-A label is the critic's best class, if the critic that judged the page is the one of the configuration; otherwise
-"relevant" from a relevance of 0.5 on, and "other". So figures on such a web are about what the critic can see.
+The label of a page is the best class of the critic, if the configuration still has the critic that judged the page.
+Otherwise it is "relevant" if the relevance is at least 0.5, else "other". So figures on such a web show what the critic
+sees, not the truth.
 """
 
 from __future__ import annotations
@@ -26,23 +27,25 @@ from forager.types import Url
 from forager.web.urls import UrlRules, host
 
 RELEVANT, OTHER, UNJUDGED = "relevant", "other", "_none"
-HALF = 0.5  # relevance from which a page is taken for relevant
+HALF = 0.5  # least relevance of a page that is labelled relevant
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordingSummary:
+    """What was written: pages by label, aliases, seeds."""
+
     labels: Counter[str]
     aliases: int
     seeds: int
-    note: str  # why the critic's classes are not known; "" if they are
+    note: str  # why the classes of the critic are not known; "" if they are
 
     @property
     def pages(self) -> int:
         return self.labels.total()
 
 
-def record(project: Path, folder: Path) -> Recorded:
-    """Make a web in a new folder out of a project that is not being crawled."""
+def record(project: Path, folder: Path) -> RecordingSummary:
+    """Write a web into a new folder, from a project that is not being crawled."""
     crawled = Project(project)
     entries = _pages(project)
     pages = {entry.url for entry in entries}
@@ -55,7 +58,7 @@ def record(project: Path, folder: Path) -> Recorded:
     _write(folder / "aliases.tsv", ("linked", "url"), redirected.items())
     _write(folder / "seeds.tsv", ("url", "host"), ((url, host(url)) for url in seeds))
     _write(folder / "labels.tsv", ("url", "label", "relevance", "title", "host"), map(_row, entries, labels))
-    return Recorded(Counter(labels), len(redirected), len(seeds), note)
+    return RecordingSummary(Counter(labels), len(redirected), len(seeds), note)
 
 
 def _pages(project: Path) -> list[Entry]:
@@ -77,8 +80,10 @@ def _seeds(project: Project, aliases: Mapping[str, str], pages: Collection[str])
 
 
 def _classes(project: Project) -> tuple[dict[str, tuple[str, ...]], str]:
-    """The classes of the configuration's critic under its version, or why they are not known: the model may be gone,
-    and there is still the relevance that was stored."""
+    """The classes of the configured critic by its version, or the reason why they are not known.
+
+    The model may be missing; then the stored relevance still gives labels.
+    """
     try:
         critic = critic_of(project.config)
     except ForagerError as error:
@@ -89,7 +94,7 @@ def _classes(project: Project) -> tuple[dict[str, tuple[str, ...]], str]:
 def _label(entry: Entry, classes: Mapping[str, tuple[str, ...]]) -> str:
     names = classes.get(entry.critic, ())
     if names and entry.topics is not None and len(entry.topics) == len(names):
-        # A comma would make two labels of it.
+        # a comma would make two labels of one
         return " ".join(names[int(entry.topics.argmax())].replace(",", " ").split())
     if isnan(entry.relevance):
         return UNJUDGED

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from forager_lab.cli.lab import lab
-from forager_lab.page import baseline_of, contest, draw, html, knowing, write_report
+from forager_lab.report import baseline_of, draw, html, knowing, main_measure, write_report
 
 SMALL, TINY = "procedural:hosts=6:pages_per_host=150:seed=3", "procedural:hosts=3:pages_per_host=40:seed=3"
 STRATEGIES = "breadth-first,random,best-first,oracle"
@@ -186,14 +186,14 @@ def test_names_are_text_never_markup(topic_folder: Path) -> None:
 
 def test_what_the_summary_looks_at(topic_folder: Path, path_folder: Path) -> None:
     figures = figures_in(topic_folder)
-    assert contest(figures) == ("harvest", "R/2")
+    assert main_measure(figures) == ("harvest", "R/2")
     assert baseline_of(figures) == "best-first"
     assert knowing(figures) == {"oracle"}
     short = [{**row, "harvest": {**row["harvest"], "R/2": None}} for row in figures["results"]]
-    assert contest({**figures, "results": short}) == ("harvest", "R")
+    assert main_measure({**figures, "results": short}) == ("harvest", "R")
     paths = figures_in(path_folder)
     never = [{**row, "pages_to": {"50": None, "90": None}} for row in paths["results"]]
-    assert contest({**paths, "results": never}) == ("recall", "10pct")
+    assert main_measure({**paths, "results": never}) == ("recall", "10pct")
 
 
 def test_a_folder_that_cannot_be_is_one_line(topic_folder: Path, tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from forager.store import Catalogue, Store, models
 from forager.teaching.labelled_web import LabelledWeb
 from forager.types import Fetch, Page, Url
 from forager.web.page import parse
-from forager_lab.record import record
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
+from forager_lab.webs.recording import record
 from forager_lab.webs.server import Server
 from tests.lab.warc import write_web
 
