@@ -52,8 +52,7 @@ from forager.store import NewUrl, Record, Store, models
 from forager.strategies import Apprentice, BestFirst, ContextGraph, Hmm, MemmCrawler, PathForager, QValue
 from forager.types import FIRST_OF_ALL, Fetch, Page, Reason, ScoredLinks
 from forager.web import text
-from forager.web.page import parse
-from forager.web.page.links import ParsedLinks
+from forager.web.page import ParsedLinks, parse
 from forager.web.scope import Scope
 from forager_lab.webs.procedural import ProceduralWeb
 from forager_lab.webs.server import PLANS

@@ -18,7 +18,7 @@ from forager.web import text
 from forager.web.page import from_bytes, parse, to_bytes
 from forager.web.page.bounds import tame
 from forager.web.page.decode import decode
-from forager.web.page.tree import Walk
+from forager.web.page.tree import TreeWalk
 from forager.web.urls import RULES, UrlRules
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 
@@ -123,14 +123,14 @@ def main() -> None:
 def report(name: str, fetches: list[Fetch]) -> None:
     contents = [decode(fetch.body, fetch.charset) for fetch in fetches]
     trees = [LexborHTMLParser(content) for content in contents]
-    hrefs = [[link[0] for link in Walk().over(tree.root).links] for tree in trees if tree.root]
+    hrefs = [[link[0] for link in TreeWalk().over(tree.root).links] for tree in trees if tree.root]
     pages = [page for fetch in fetches if isinstance(page := parse(fetch), Page)]
     packed = [to_bytes(page) for page in pages]
     rows = {
         "bare selectolax parse": milliseconds(bare_parse, fetches),
         "decode": milliseconds(lambda fetch: decode(fetch.body, fetch.charset), fetches),
         "bounds": milliseconds(tame, contents),
-        "walk": milliseconds(lambda tree: tree.root and Walk().over(tree.root), trees),
+        "walk": milliseconds(lambda tree: tree.root and TreeWalk().over(tree.root), trees),
         "link targets, first seen": milliseconds(lambda _: link_targets(pages, hrefs), [None]) / len(pages),
         "tokens": milliseconds(lambda page: text.terms(page.leaves), pages),
         "parse()": milliseconds(parse, fetches),

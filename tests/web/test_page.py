@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 from forager.types import Failure, Fetch, Heading, Links, Page, Reason, Region, Url
 from forager.web import text
-from forager.web.page import from_bytes, leaf_offsets, parse, to_bytes
+from forager.web.page import LONGEST_ANCHOR, from_bytes, leaf_offsets, parse, to_bytes
 from forager.web.page.decode import decode
-from forager.web.page.links import LONGEST
 from forager.web.urls import RULES
 from tests.shared import WEBS
 
@@ -153,7 +152,7 @@ def test_an_odd_anchor_changes_no_other(odd: str) -> None:
     plain, whole = "<a href=1>One, two</a> x <a href=2>three</a>", page_of(f"<a href=0>{odd}</a>")
     alone = whole.links.anchors[0]
     assert page_of(f"{plain}<a href=3>{odd}</a>").links.anchors == ("One, two", "three", alone)
-    assert alone == " ".join(whole.text(0, len(whole.leaves)).split())[:LONGEST].strip()
+    assert alone == " ".join(whole.text(0, len(whole.leaves)).split())[:LONGEST_ANCHOR].strip()
 
 
 def test_anchors_are_the_same_whenever_they_are_asked_for() -> None:
