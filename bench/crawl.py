@@ -44,7 +44,7 @@ from forager.crawl.loop import Crawl
 from forager.crawl.step import Step
 from forager.critics.naive_bayes import NaiveBayes
 from forager.fetch.http import HttpFetcher
-from forager.fetch.robots import HostRules, Robots
+from forager.fetch.robots import Robots, RobotsRules
 from forager.frontier import LaneFrontier
 from forager.frontier.facts import Facts
 from forager.project import new_project
@@ -183,7 +183,7 @@ def watch_stages() -> Spent:
     spent.watch("fetch", sockets._SelectorSocketTransport, "_read_ready")
     spent.watch("robots", Crawl, "_refusal")
     spent.watch("robots", Robots, "known")
-    spent.watch("robots", HostRules, "allows")
+    spent.watch("robots", RobotsRules, "allows")
     spent.watch("parse", forager.crawl.loop, "parse")
     spent.watch("tokens", text, "terms")
     spent.watch("critic", NaiveBayes, "judge")

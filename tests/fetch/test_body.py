@@ -12,8 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.fetch.body import ACCEPT_ENCODING, MOST_MEMBERS, BadCodingError, Source, TooLargeError, read_body
-from forager.fetch.room import Room
+from forager.fetch.body import (
+    ACCEPT_ENCODING,
+    MOST_MEMBERS,
+    BadCodingError,
+    BodyMemory,
+    ByteSource,
+    TooLargeError,
+    read_body,
+)
 from forager.types import Reason
 from tests.fetch.wire import ask, failed, fetched, raw
 
@@ -38,8 +45,8 @@ def read(packed: bytes, encoding: str, largest: int = 10_000_000, size: int = 40
     return asyncio.run(from_source(Chunks(chunks), encoding, largest, cut=cut))
 
 
-async def from_source(source: Source, encoding: str, largest: int, *, cut: bool = False) -> bytes:
-    with Room(1 << 40).share() as share:
+async def from_source(source: ByteSource, encoding: str, largest: int, *, cut: bool = False) -> bytes:
+    with BodyMemory(1 << 40).share() as share:
         return await read_body(source, encoding, largest, share, cut=cut)
 
 

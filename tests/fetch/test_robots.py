@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forager.clock import VirtualClock
-from forager.fetch.robots import LARGEST, HostRules, Robots, parse_robots
+from forager.fetch.robots import LARGEST, Robots, RobotsRules, parse_robots
 from forager.types import Answer, Failure, Fetch, Reason, Redirect, Url
 from forager.web.urls import RULES
 from tests.fetch.wire import Wire, fetcher, page
@@ -22,7 +22,7 @@ HOST = Url("http://h.test/robots.txt")
 AGENT = "Forager/1.0 (+me@example.org)"
 
 
-def rules_of(text: str | bytes, agent: str = AGENT) -> HostRules:
+def rules_of(text: str | bytes, agent: str = AGENT) -> RobotsRules:
     return parse_robots(text if isinstance(text, bytes) else text.encode(), agent, HOST)
 
 
@@ -255,7 +255,7 @@ def test_asked_once_a_day_for_each_origin() -> None:
 @pytest.mark.parametrize("reason", [Reason.NOT_FOUND, Reason.CLIENT_ERROR, Reason.BAD_REDIRECT])
 def test_without_a_file_everything_is_allowed(reason: Reason) -> None:
     robots = Robots(Web({HOST: Failure(HOST, reason)}).fetch, AGENT, clock=VirtualClock())
-    assert asyncio.run(robots.rules(X)) == HostRules()
+    assert asyncio.run(robots.rules(X)) == RobotsRules()
 
 
 @pytest.mark.parametrize("reason", [Reason.SERVER_ERROR, Reason.BUSY, Reason.TIMEOUT, Reason.UNREACHABLE, Reason.DNS])
@@ -330,7 +330,7 @@ def test_only_so_many_are_kept() -> None:
 
 
 def test_over_the_wire_of_any_type_and_only_the_start() -> None:
-    async def run() -> tuple[HostRules, list[bytes]]:
+    async def run() -> tuple[RobotsRules, list[bytes]]:
         body = CLOSED + b"\n" + b"# much more\n" * 200_000
         async with Wire({"/robots.txt": page(body, kind="image/png")}) as wire, fetcher() as client:
             fetch = partial(client.fetch_start, largest=LARGEST)
