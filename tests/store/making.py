@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forager.store import NewUrl, Outcome, Record
+from forager.store import NewUrl, Record, RecordOutcome
 from forager.types import Answer, Exchange, Failure, Fetch, Reason, Redirect, Url
 
 START = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
@@ -51,7 +51,7 @@ def answer(seq: int) -> Answer | None:
     return Fetch(url(seq), body(seq), "text/html", "utf-8", 200, 0.5, exchange(seq, len(body(seq))))
 
 
-_OUTCOMES: dict[int, tuple[Outcome, str]] = {3: ("moved", ""), 4: ("miss", "not-found"), 5: ("miss", "dns")}
+_OUTCOMES: dict[int, tuple[RecordOutcome, str]] = {3: ("moved", ""), 4: ("miss", "not-found"), 5: ("miss", "dns")}
 
 
 def record(seq: int, first_new: int | None = None, **changed: Any) -> Record:

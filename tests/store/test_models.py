@@ -102,7 +102,7 @@ def test_a_failed_save_leaves_the_old_model(model: Path, monkeypatch: pytest.Mon
 SAVE_FOR_EVER = """
 import sys, numpy as np
 from pathlib import Path
-from forager import models
+from forager.store import models
 for i in range(10**6):
     models.save(Path(sys.argv[1]), {"n": np.full(200_000, i)}, kind="x", version=1)
     print(i, flush=True)

@@ -23,7 +23,7 @@ from forager.errors import ForagerError, unknown
 from forager.learn.focus import in_focus
 from forager.project import CONFIG, Project, new_project, read_seeds
 from forager.store import Catalogue, models
-from forager.store.checkpoints import Checkpoints
+from forager.store.models import Checkpoints
 from forager.strategies import strategy_names
 from forager.teaching.train_strategy import CRITIC as JUDGE
 from forager.teaching.train_strategy import STRATEGY as TAUGHT

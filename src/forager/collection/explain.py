@@ -11,7 +11,7 @@ from forager.crawl.journal import learnt
 from forager.learn.tfidf import Query
 from forager.project import Project
 from forager.store import Catalogue, Entry, aliases
-from forager.store.checkpoints import Checkpoints
+from forager.store.models import Checkpoints
 from forager.types import (
     Critic,
     Explains,
