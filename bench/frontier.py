@@ -20,7 +20,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from forager.frontier import LaneFrontier, Seen
+from forager.frontier import HashTable, LaneFrontier
 from forager.types import Candidate, Floats, Ids
 
 HOSTS = 10_000
@@ -58,19 +58,19 @@ class Crawl:
     """What a crawl does with its frontier, and what it takes."""
 
     def __init__(self, texts: IO[bytes]) -> None:
-        self.seen, self.frontier = Seen(), LaneFrontier()
+        self.ids, self.frontier = HashTable(), LaneFrontier()
         self.texts = texts
         self.known = 0
         self.now = 0.0
 
     def add(self, hosts: Ids, urls: list[bytes], scores: Floats) -> None:
         hashes = np.fromiter(map(xxhash.xxh3_64_intdigest, urls), np.uint64, len(urls))
-        ids = self.seen.lookup(hashes)
+        ids = self.ids.lookup(hashes)
         rows = np.flatnonzero(ids < 0)
         if len(rows):
             new, first, inverse = np.unique(hashes[rows], return_index=True, return_inverse=True)
             fresh = np.arange(self.known, self.known + len(new), dtype=np.int32)
-            self.seen.insert(new, fresh)
+            self.ids.insert(new, fresh)
             ids[rows] = fresh[inverse]
             self.known += len(new)
             self.texts.write(b"".join([urls[row] for row in rows[first].tolist()]))
@@ -116,8 +116,7 @@ def taking(crawl: Crawl, count: int) -> tuple[float, float]:
 
 def wrong(crawl: Crawl, count: int) -> int:
     """Acquires that a scan of all that waits contradicts."""
-    standing = crawl.frontier._standing
-    queues: NDArray[np.int32] = standing.queue.view
+    queues: NDArray[np.int32] = crawl.frontier._links.queue.view
     lane_of = np.array([place[2] for place in crawl.frontier._places])
     wrong = 0
     for _ in range(count):

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from forager.frontier import Budgets, LaneFrontier, LaneState, lanes, queues
+from forager.frontier import Budgets, LaneFrontier, LaneState, lanes, order
 from forager.frontier.order import ASLEEP, POOLED, WAITING
 from forager.types import BEST, FIRST, LATEST, MEAN, NEVER, NOISY_OR, Candidate, Combine, Frontier
 from tests.frontier.model import Model
@@ -51,7 +51,7 @@ class Compared(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(lanes, "FEW", few)  # so that reorder goes both ways
         self.patch.setattr(lanes, "SLICE", 7)
-        self.patch.setattr(queues, "SHARE", 8)
+        self.patch.setattr(order, "SHARE", 8)
         self.frontier = LaneFrontier(combine, budgets=budgets, rest_until=rest_until, heap=heap)
         self.model = Model(combine.policy, budgets, rest_until)
         self.now = 0.0
@@ -167,7 +167,7 @@ class Compared(RuleBasedStateMachine):
     @invariant()
     def a_lane_is_in_one_state(self) -> None:
         """Invariant 1."""
-        flags = self.frontier._standing.flags.view
+        flags = self.frontier._links.flags.view
         for lane in range(4):
             items = {id: item for id, item in self.model.items.items() if item.lane == lane}
             awake = [item for id, item in items.items() if not flags[id] & ASLEEP]
@@ -183,14 +183,14 @@ class Compared(RuleBasedStateMachine):
     @invariant()
     def what_is_above_the_floor_is_in_the_heap(self) -> None:
         """Invariant 2, and every link that may be taken is in its pool once, and nothing after a floor is in a heap."""
-        standing, known = self.frontier._standing, self.frontier._queues
-        flags = standing.flags.view
+        links, known = self.frontier._links, self.frontier._queues
+        flags = links.flags.view
         pooled = [id for pool in known.pools for id in pool]
         assert sorted(pooled) == np.flatnonzero(flags & POOLED).tolist()
         for heap, floor in zip(known.heaps, known.floors.view.tolist(), strict=True):
             assert max(heap, default=0) <= floor
         for id in np.flatnonzero(flags & (WAITING | ASLEEP) == WAITING).astype(np.int32).tolist():
-            number, key = int(standing.queue.view[id]), int(standing.keys(ints([id]))[0])
+            number, key = int(links.queue.view[id]), int(links.keys(ints([id]))[0])
             assert id in known.pools[number]
             assert key > int(known.floors.view[number]) or key in known.heaps[number]
 
@@ -199,7 +199,7 @@ class Compared(RuleBasedStateMachine):
         frontier = self.frontier
         for number in range(len(frontier._queues)):
             pool = ints(frontier._queues.pools[number].tolist())
-            keys = frontier._standing.keys(pool[frontier._standing.awake(pool)])
+            keys = frontier._links.keys(pool[frontier._links.awake(pool)])
             bound = int(frontier._bound.view[number])
             assert all(bound <= key for key in keys.tolist())
             assert frontier._held[number] or not len(keys) or (bound, number) in frontier._ready
