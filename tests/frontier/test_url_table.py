@@ -40,7 +40,7 @@ SOME = st.sampled_from([0, 4, 200])
 @settings(deadline=None)
 def test_one_by_one_or_together_is_the_same(hashes: list[int], inserted: int, looked_up: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        table = url_table.Buckets(256)
+        table = url_table.HashBuckets(256)
         patch.setattr(url_table, "FEW", inserted)
         table.insert(hashed(hashes), np.arange(1, len(hashes) + 1, dtype=np.int32))
         patch.setattr(url_table, "FEW", looked_up)

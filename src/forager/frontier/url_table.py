@@ -41,7 +41,7 @@ def blank(buckets: int, dtype: type[T]) -> NDArray[T]:
     return np.frombuffer(memory, dtype).reshape(buckets, WIDE)
 
 
-class Buckets:
+class HashBuckets:
     """A hash table of fixed size: open addressing by buckets.
 
     Invariants: a bucket is filled from its first slot on, so its last slot tells whether it is full. A hash is in the
@@ -132,8 +132,8 @@ class HashTable:
     """
 
     def __init__(self) -> None:
-        self._table = Buckets(256)
-        self._old: Buckets | None = None
+        self._table = HashBuckets(256)
+        self._old: HashBuckets | None = None
         self._moved = 0
         self._zero = -1  # the id of hash 0, because in a slot 0 means empty
         self._count = 0
@@ -168,7 +168,7 @@ class HashTable:
         while self._table.room() < count:
             self._move()
             self._old, self._moved = self._table, 0
-            self._table = Buckets(2 * len(self._old.hashes))
+            self._table = HashBuckets(2 * len(self._old.hashes))
 
     def _move(self, buckets: int | None = None) -> None:
         """Copy so many buckets of the old table, or all that are left. After the last one the old table goes."""
