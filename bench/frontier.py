@@ -31,13 +31,13 @@ Report: TypeAlias = dict[str, float]
 
 
 def resident(line: str) -> float:
-    """MB, as the system counts: VmRSS now, VmHWM at most."""
+    """Memory in MB, as the system counts it: VmRSS is now, VmHWM the most so far."""
     with open("/proc/self/status") as status:
         return next(int(text.split()[1]) for text in status if text.startswith(line)) / 1024
 
 
 class Web:
-    """Links at random: host sizes by a zipf law, two URLs for each that will be known."""
+    """Random links. Host sizes follow a zipf law; there are twice as many URLs as will be known."""
 
     def __init__(self, size: int) -> None:
         self._rng = np.random.default_rng(0)
@@ -55,7 +55,7 @@ class Web:
 
 
 class Crawl:
-    """What a crawl does with its frontier, and what it takes."""
+    """What a crawl does with its frontier."""
 
     def __init__(self, texts: IO[bytes]) -> None:
         self.ids, self.frontier = HashTable(), LaneFrontier()
@@ -105,7 +105,7 @@ def fill(crawl: Crawl, web: Web, size: int) -> Report:
 
 
 def taking(crawl: Crawl, count: int) -> tuple[float, float]:
-    """Seconds for so many acquires and releases, and the longest of them."""
+    """The seconds of so many acquires and releases, and of the longest of them."""
     times = np.empty(count)
     for turn in range(count):
         start = time.process_time()
@@ -115,7 +115,7 @@ def taking(crawl: Crawl, count: int) -> tuple[float, float]:
 
 
 def wrong(crawl: Crawl, count: int) -> int:
-    """Acquires that a scan of all that waits contradicts."""
+    """How many acquires differ from what a scan of all waiting links finds."""
     queues: NDArray[np.int32] = crawl.frontier._links.queue.view
     lane_of = np.array([place[2] for place in crawl.frontier._places])
     wrong = 0
@@ -126,7 +126,7 @@ def wrong(crawl: Crawl, count: int) -> int:
         free = np.array([lanes[lane].until <= crawl.now for lane in lane_of.tolist()])
         able = waiting[free[queues[waiting]]]
         scores = crawl.frontier.scores(able)
-        wrong += candidate.id != int(able[scores.argmax()])  # the first of the highest has the smallest id
+        wrong += candidate.id != int(able[scores.argmax()])  # of equal scores the first has the smallest id
         crawl.finish(candidate)
     return wrong
 
