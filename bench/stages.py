@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import numpy as np
 
 from bench.pages import WIKISPEEDIA, bare_parse, milliseconds, sample
 from forager.critics.naive_bayes import NaiveBayes
+from forager.errors import ForagerError
 from forager.frontier import LaneFrontier
 from forager.frontier.facts import Facts
 from forager.learn.tfidf import Query
@@ -59,9 +61,13 @@ def bookkeeping(waiting: list[Visit]) -> None:
 
 
 def scoring(critic: Critic, waiting: list[Visit]) -> dict[str, float]:
+    """Of every strategy for which this critic is enough."""
     given = {"seed": SEED, "critic": critic, "classes": critic.classes, "focus": ["0"], "query": Query.of(["science"])}
-    made: dict[str, Strategy] = {name: make_strategy(name, given, {}) for name in STRATEGIES}
-    return {f"score: {name}": milliseconds(_score(strategy), waiting) for name, strategy in made.items()}
+    took: dict[str, float] = {}
+    for name in STRATEGIES:
+        with suppress(ForagerError):
+            took[f"score: {name}"] = milliseconds(_score(make_strategy(name, given, {})), waiting)
+    return took
 
 
 def _score(strategy: Strategy) -> Callable[[Visit], object]:

@@ -11,7 +11,7 @@ from forager.fetch.body import BodyMemory, read_body
 
 
 class Slowly:
-    """A body in pieces, with a pause after each; notes how much all have taken."""
+    """A body in pieces, with a pause after each. Notes how much memory all bodies have taken."""
 
     def __init__(self, pieces: list[int], memory: BodyMemory, seen: list[int]) -> None:
         self._pieces, self._memory, self._seen = list(pieces), memory, seen

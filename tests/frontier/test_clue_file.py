@@ -1,4 +1,4 @@
-"""Rows in a file come back as they were put in, few or many, written or not yet."""
+"""Rows in a file come back as they were put in, few or many, also before they are written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from forager.types import Ragged, ScoredLinks
 def test_rows_come_back(tmp_path: Path, rows: list[list[int]], tail: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(edges, "TAIL", tail)
-        patch.setattr(edges, "FEW", 4)  # so that both ways are gone
+        patch.setattr(edges, "FEW", 4)  # so that rows are read in both ways
         file = ClueFile(tmp_path)
         ends = np.cumsum([0, *map(len, rows)])
         for row in rows:

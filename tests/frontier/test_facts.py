@@ -41,7 +41,7 @@ def test_ids_are_the_same_however_few_are_remembered(batches: list[list[int]], r
     addresses, known = UrlTable(), dict[Url, int]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("forager.frontier.url_table.RECENT", remembered)
-        patch.setattr("forager.frontier.url_table.SHORT", 25)  # which the longer half of them exceed
+        patch.setattr("forager.frontier.url_table.SHORT", 25)  # half of them are longer
         for batch in batches:
             urls = [Url(f"http://a.org/{'x' * number * 2}") for number in batch]
             assert addresses.intern(urls).tolist() == [known.setdefault(url, len(known)) for url in urls]
@@ -55,7 +55,7 @@ EVENT = st.one_of(st.tuples(st.just("page"), PAGE), st.tuples(st.just("moved"), 
 
 @given(st.lists(EVENT, max_size=15), st.booleans())
 def test_edges_into_a_target_are_all_there_oldest_first(events: list[tuple[str, list[int]]], clued: bool) -> None:
-    """Repeated targets on one page, and targets that turn out to lead to others."""
+    """A page may link to a target twice, and a target may redirect to another."""
     edges, targets, clues = Edges(), list[int](), list[list[int]]()
     for number, (kind, what) in enumerate(events):
         if kind == "page":

@@ -1,4 +1,4 @@
-"""LaneFrontier does what a linear scan does, whatever happens to it."""
+"""LaneFrontier gives what a linear scan gives, after any sequence of calls."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Compared(RuleBasedStateMachine):
     )
     def open(self, combine: Combine, budgets: Budgets, rest_until: float, heap: int, few: int) -> None:
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(lanes, "FEW", few)  # so that reorder goes both ways
+        self.patch.setattr(lanes, "FEW", few)  # so that both ways of reorder are used
         self.patch.setattr(lanes, "SLICE", 7)
         self.patch.setattr(order, "SHARE", 8)
         self.frontier = LaneFrontier(combine, budgets=budgets, rest_until=rest_until, heap=heap)
@@ -68,7 +68,7 @@ class Compared(RuleBasedStateMachine):
 
     @rule(first=IDS, count=st.integers(8, 30), lane=st.integers(0, 3), score=SCORES)
     def add_many(self, first: int, count: int, lane: int, score: float) -> None:
-        """A run of links with the same score, as breadth-first finds them: many ties, many refills."""
+        """Many links with the same score, as in breadth-first: many ties, many refills."""
         rows = [(id, lane, lane % 2, score) for id in range(first, first + count)]
         assert add(self.frontier, rows) == self.model.add(rows)
 
@@ -182,7 +182,7 @@ class Compared(RuleBasedStateMachine):
 
     @invariant()
     def what_is_above_the_floor_is_in_the_heap(self) -> None:
-        """Invariant 2, and every link that may be taken is in its pool once, and nothing after a floor is in a heap."""
+        """Invariant 2. Every link that may be taken is in its pool once, and no key in a heap is after the floor."""
         links, known = self.frontier._links, self.frontier._queues
         flags = links.flags.view
         pooled = [id for pool in known.pools for id in pool]
@@ -322,7 +322,7 @@ def test_the_next_lane_due_is_one_with_work() -> None:
         assert candidate is not None
         frontier.release(candidate, 0.0, delay, page=True)
     assert frontier.next_due() == 1.0
-    frontier.drop(ints([1]))  # all that was left in the lane due at 1
+    frontier.drop(ints([1]))  # it was the last link of the lane that is due at 1
     assert frontier.next_due() == 2.0
 
 

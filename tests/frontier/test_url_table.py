@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from forager.frontier import HashTable, url_table
 from forager.frontier.url_table import Hashes
 
-# Few low bits and many high ones: buckets overflow into each other, up to the last and over to the first.
+# Few low bits and many high bits: buckets overflow into the next ones, and from the last into the first.
 CLOSE = st.builds(lambda low, high: low | high << 56, st.sampled_from([0, 1, 254, 255, 511]), st.integers(0, 255))
 HASHES = st.sampled_from([0, 2**64 - 1]) | CLOSE | st.integers(0, 2**64 - 1)
 

@@ -1,4 +1,4 @@
-"""One process a project, and not over a network."""
+"""Only one process at a time works on a project, and only on a local disk."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path: Path) -> None:
     other = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert other.stdout is not None
     assert other.stdout.readline() == "held\n"
-    for _ in range(3):  # whoever is refused leaves the words of the holder in place
+    for _ in range(3):  # a refused process does not erase who holds the lock
         with pytest.raises(ForagerError, match=f"in use by process {other.pid} since"):
             Store(tmp_path)
         by = holder(tmp_path)

@@ -1,4 +1,4 @@
-"""What goes in comes back, in order, and only what was acknowledged."""
+"""What is stored comes back in order, and only what was acknowledged."""
 
 from __future__ import annotations
 
