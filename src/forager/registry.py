@@ -47,10 +47,10 @@ def _load(kind: str, point: EntryPoint) -> Maker:
         maker = point.load()
     except Exception as error:  # an import may raise anything
         raise ForagerError(
-            f"{told} cannot be imported: {type(error).__name__}: {error}; mend or uninstall the package"
+            f"{told} cannot be imported: {type(error).__name__}: {error}; repair or uninstall the package"
         ) from error
     if not callable(maker):
-        raise ForagerError(f"{told} is no class or function but a {type(maker).__name__}; mend its entry point")
+        raise ForagerError(f"{told} is no class or function but a {type(maker).__name__}; correct its entry point")
     return maker  # type: ignore[no-any-return]
 
 

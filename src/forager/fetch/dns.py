@@ -132,9 +132,7 @@ def _pattern(name: str) -> re.Pattern[str]:
         ip_address(name.strip("[]"))
     except ValueError:
         return re.compile(translate(name.lower()))
-    raise ForagerError(
-        f"{name} is an address, only names can be mapped; to let it be crawled name its network"
-    ) from None
+    raise ForagerError(f"{name} is an address, and only names can be mapped; to crawl it, allow its network") from None
 
 
 def _place(name: str, text: str) -> tuple[str, int | None]:

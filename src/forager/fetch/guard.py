@@ -129,7 +129,7 @@ def _network(text: str) -> Network:
     try:
         return ip_network(text, strict=False)
     except ValueError:
-        raise ForagerError(f'allowed network {text!r} is none; write it like "127.0.0.0/8" or "fd00::/8"') from None
+        raise ForagerError(f'{text!r} in allow is no network; write it like "127.0.0.0/8" or "fd00::/8"') from None
 
 
 def _name(address: Address) -> str:
