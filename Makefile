@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint lab study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
+.PHONY: demo test lint lab study-webs study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -25,14 +25,18 @@ lint: $(VENV)/ready
 lab: $(VENV)/ready
 	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS)
 
-study-apprentice: $(VENV)/ready
-	$(BIN)/python -m studies apprentice --web ../shared/data/wikispeedia --out docs/lab/apprentice --jobs $(JOBS)
+# The studies need recorded webs: WEBS is a folder that holds wikispeedia and webkb.
+study-webs:
+	@test -n "$(WEBS)" || { echo "name the folder that holds wikispeedia and webkb: make $(MAKECMDGOALS) WEBS=DIR" >&2; exit 2; }
 
-study-paths: $(VENV)/ready
-	$(BIN)/python -m studies paths --courses ../shared/data/webkb --web ../shared/data/wikispeedia --out docs/lab/paths --jobs $(JOBS)
+study-apprentice: study-webs $(VENV)/ready
+	$(BIN)/python -m studies apprentice --web "$(WEBS)/wikispeedia" --jobs $(JOBS)
 
-study-lexical: $(VENV)/ready
-	$(BIN)/python -m studies lexical --web ../shared/data/wikispeedia --out docs/lab/lexical --jobs $(JOBS)
+study-lexical: study-webs $(VENV)/ready
+	$(BIN)/python -m studies lexical --web "$(WEBS)/wikispeedia" --jobs $(JOBS)
+
+study-paths: study-webs $(VENV)/ready
+	$(BIN)/python -m studies paths --courses "$(WEBS)/webkb" --web "$(WEBS)/wikispeedia" --jobs $(JOBS)
 
 bench: $(VENV)/ready
 	$(BIN)/python -m bench.crawl

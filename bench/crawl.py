@@ -38,8 +38,9 @@ import forager.crawl.loop
 from bench import bare
 from bench.reference import PAGES, SEED, Run, homes, once, served
 from bench.spent import Spent
+from forager.crawl.asking import Asker
 from forager.crawl.build import CRITIC_VERSION
-from forager.crawl.journal import Journal, pack_links
+from forager.crawl.keeper import StoreKeeper
 from forager.crawl.loop import Crawl
 from forager.crawl.step import Step
 from forager.critics.naive_bayes import NaiveBayes
@@ -47,8 +48,9 @@ from forager.fetch.http import HttpFetcher
 from forager.fetch.robots import Robots, RobotsRules
 from forager.frontier import LaneFrontier
 from forager.frontier.facts import Facts
-from forager.project import new_project
+from forager.project import Project
 from forager.store import NewUrl, Record, Store, models
+from forager.store.journal import pack_links
 from forager.strategies import Apprentice, BestFirst, ContextGraph, Hmm, MemmCrawler, PathForager, QValue
 from forager.types import FIRST_OF_ALL, Fetch, Page, Reason, ScoredLinks
 from forager.web import text
@@ -163,7 +165,7 @@ async def crawl(project: Path, model: Path, work: Work, before: int, watched: bo
         if spent:
             spent.start()
 
-    tally = await new_project(project, toml, homes(work.plan)).crawl(began)
+    tally = await Project.create(project, toml, homes(work.plan)).crawl(began)
     cpu = time.process_time() - resumed[-1]
     assert set(tally.misses) <= {Reason.ROBOTS}, tally.misses  # one that waits on another host would be a DNS failure
     fetched = tally.pages - before
@@ -181,7 +183,7 @@ def watch_stages() -> Spent:
     sockets: Any = asyncio.selector_events
     spent.watch("fetch", HttpFetcher, "fetch")
     spent.watch("fetch", sockets._SelectorSocketTransport, "_read_ready")
-    spent.watch("robots", Crawl, "_refusal")
+    spent.watch("robots", Asker, "_refusal")
     spent.watch("robots", Robots, "known")
     spent.watch("robots", RobotsRules, "allows")
     spent.watch("parse", forager.crawl.loop, "parse")
@@ -195,8 +197,8 @@ def watch_stages() -> Spent:
     spent.watch("facts, frontier", LaneFrontier, "acquire", "release", "next_due")
     spent.watch("facts, frontier", Scope, "admit")
     spent.watch("facts, frontier", ParsedLinks, "take")
-    spent.watch("store add", Journal, "keep")
-    spent.watch("commit", Journal, "commit")
+    spent.watch("store add", StoreKeeper, "keep")
+    spent.watch("commit", StoreKeeper, "commit")
     return spent
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from tests.small_web import WordCritic
 from tests.visits import page_of, visit_of
 
+from forager.crawl.state import CrawlState
 from forager.crawl.step import Step
 from forager.crawl.sweep import Sweep
 from forager.frontier import LaneFrontier
@@ -99,7 +100,7 @@ def main() -> None:
     strategy = taught()
     with tempfile.TemporaryDirectory() as folder:
         facts, frontier = Facts(strategy.combine, folder=Path(folder)), LaneFrontier(strategy.combine)
-        step = Step(critic=WordCritic(), strategy=strategy, scope=Scope(), facts=facts, frontier=frontier)
+        step = Step(CrawlState(facts, frontier), critic=WordCritic(), strategy=strategy, scope=Scope())
         waiting(facts, step, options.waiting)
         before = resident()
         runs = [asyncio.run(sweep(facts, frontier, step, strategy)) for _ in range(3)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import doctest
+import importlib
 import re
 from pathlib import Path
 
@@ -34,8 +36,8 @@ def test_three_ways_to_run_give_the_same() -> None:
         return await crawl().arun()
 
     visits = [visit.page.url for visit in iterated]
-    assert by_run.run() == iterated.tally == asyncio.run(by_arun())
-    assert len(visits) == by_run.tally.pages == 15
+    assert by_run.run() == iterated.stats == asyncio.run(by_arun())
+    assert len(visits) == by_run.stats.pages == 15
 
 
 def test_a_loop_that_is_left_leaves_nothing_running() -> None:
@@ -43,7 +45,7 @@ def test_a_loop_that_is_left_leaves_nothing_running() -> None:
     for visit in made:
         if visit.page.url == url("/2"):
             break
-    assert made.tally.pages == 3
+    assert made.stats.pages == 3
     assert asyncio.run(made.arun()).pages == 15  # and goes on where it was
 
 
@@ -59,8 +61,25 @@ def test_plug_ins_are_found_by_the_names_in_the_configuration() -> None:
     assert {visit.judgement.version for visit in visits} == {"shouting-1"}
 
 
-def test_the_front_door_names_what_it_has() -> None:
-    assert all(hasattr(forager, name) for name in forager.__all__)
+DOOR = (
+    *("Project", "Crawl", "CrawlConfig", "read_config", "Critic", "Strategy"),
+    *("Page", "Visit", "Judgement", "ScoredLinks", "ForagerError"),
+)
+
+
+@pytest.mark.parametrize("name", DOOR)
+def test_what_the_front_door_gives_has_an_example_that_runs(name: str) -> None:
+    found = getattr(forager, name)
+    module = importlib.import_module(found.__module__)
+    (test,) = doctest.DocTestFinder(recurse=False).find(found, name, globs=vars(module))
+    assert test.examples, f"{name} has no example"
+    failed, tried = doctest.DocTestRunner().run(test)
+    assert tried
+    assert not failed
+
+
+def test_the_front_door_gives_what_a_user_needs_and_nothing_else() -> None:
+    assert sorted(forager.__all__) == sorted(DOOR) == dir(forager)
     with pytest.raises(AttributeError, match="no attribute 'Crwal'"):
         forager.Crwal  # noqa: B018
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -85,7 +86,14 @@ class StoreConfig(Table, frozen=True):
 
 
 class CrawlConfig(Table, frozen=True):
-    seeds: tuple[str, ...] = ()
+    """All settings of a crawl. Each table has defaults; only the seeds must be given.
+
+    >>> config = CrawlConfig(seeds=["https://example.org/"], stop=StopConfig(pages=100))
+    >>> config.frontier.delay, config.strategy.name
+    (1.0, 'best-first')
+    """
+
+    seeds: Sequence[str] = ()
     seed: int = 0  # of all chance
     topic: TopicConfig | None = None
     critic: Named | None = None
@@ -99,7 +107,15 @@ class CrawlConfig(Table, frozen=True):
 
 
 def read_config(path: Path) -> CrawlConfig:
-    """The configuration in a TOML file; paths in it are relative to the file."""
+    """The configuration in a TOML file. Paths in it are relative to the file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "crawl.toml")
+    ...     _ = file.write_text('seeds = ["https://example.org/"]')
+    ...     read_config(file).seeds
+    ['https://example.org/']
+    """
     config = _convert(read_toml(path), path)
     replace, here = msgspec.structs.replace, path.parent
     if config.fetch.replay is not None:

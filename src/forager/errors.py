@@ -5,7 +5,18 @@ from difflib import get_close_matches
 
 
 class ForagerError(Exception):
-    """Wrong input. The command line prints the message as one line and exits with 2."""
+    """Wrong input. The message is one line that says what is wrong and how to mend it.
+
+    The command line prints it and exits with 2.
+
+    >>> from pathlib import Path
+    >>> from forager import read_config
+    >>> try:
+    ...     read_config(Path("nowhere.toml"))
+    ... except ForagerError as error:
+    ...     print(error)
+    nowhere.toml: there is no such file
+    """
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> ForagerError:

@@ -166,7 +166,14 @@ class Heading:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Page:
-    """A parsed page. A leaf is a text node with a visible character, or an element without children."""
+    """A parsed page. A leaf is a text node with a visible character, or an element without children.
+
+    >>> from forager.types import Fetch, Url
+    >>> from forager.web.page import parse
+    >>> page = parse(Fetch(Url("http://a.test/"), b"<title>Owls</title><p>An owl <a href='/nest'>nests</a>."))
+    >>> page.title, page.leaves, page.links.targets
+    ('Owls', ('Owls', 'An owl', 'nests', '.'), ('http://a.test/nest',))
+    """
 
     url: Url
     title: str
@@ -275,7 +282,13 @@ Answer: TypeAlias = Fetch | Redirect | Failure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """What a critic says of a page."""
+    """What a critic says of a page.
+
+    >>> import numpy as np
+    >>> said = Judgement(relevance=0.9, raw=0.8, topics=np.array([0.9, 0.1], np.float32), version="mine-1")
+    >>> said.relevance
+    0.9
+    """
 
     relevance: float  # calibrated probability that the page is wanted
     raw: float  # the same before calibration
@@ -320,6 +333,21 @@ class Trace:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Visit:
+    """A page that was fetched and judged, with the links that may be followed and how we came to it.
+
+    >>> from forager import Crawl, CrawlConfig
+    >>> from forager.clock import VirtualClock
+    >>> from forager.critics import Predicate
+    >>> class OnePage:  # a fetcher
+    ...     async def fetch(self, url):
+    ...         return Fetch(url, b"<p>An owl <a href='/nest'>nests</a>")
+    >>> config = CrawlConfig(seeds=["http://a.test/"])
+    >>> crawl = Crawl(config, critic=Predicate(keywords=["owl"]), fetcher=OnePage(), clock=VirtualClock())
+    >>> visit = next(iter(crawl))
+    >>> visit.page.url, visit.judgement.relevance, visit.links.anchors, visit.trace.depth
+    ('http://a.test/', 1.0, ('nests',), 0)
+    """
+
     page: Page
     links: Links  # those of page.links that the scope lets through, with a row in `known` each
     judgement: Judgement
@@ -356,7 +384,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredLinks:
-    """A strategy's answer to a visit, a row for each of its n links."""
+    """A strategy's answer to a visit, a row for each of its n links.
+
+    >>> import numpy as np
+    >>> ScoredLinks(np.array([0.7, NEVER, 0.1], np.float32)).scores.tolist()[1]  # the second is never followed
+    -inf
+    """
 
     scores: Floats  # (n,) larger is sooner; NEVER is never
     state: Floats | None = None  # (n, k) travels with the link and comes back in the target's Trace
@@ -364,6 +397,18 @@ class ScoredLinks:
     common: Terms | None = None  # features of the page, kept once for all its links
     edge_weight: Floats | None = None  # (n,) weight of the edge in Graph, 1 if not given
     label: str | None = None  # what the strategy takes this page for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """An answer that a crawl has taken in, with all that followed from it."""
+
+    answer: Answer
+    trace: Trace
+    outcome: Visit | Miss | None  # None: a redirect to go after, or a failure to be tried again
+    found: int  # URLs known before; ids from here on are new
+    ids: Ids  # of the visit's links, or of the target of a redirect
+    scored: ScoredLinks | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -423,7 +468,20 @@ MEAN, NOISY_OR = Combine(Policy.MEAN), Combine(Policy.NOISY_OR)
 
 
 class Critic(Protocol):
-    """Is this page what we look for? Never sees the network, the disk or the clock."""
+    """Says whether a page is what we look for. It never sees the network, the disk or the clock.
+
+    A critic that takes long pages for relevant:
+
+    >>> import numpy as np
+    >>> class LongPages:
+    ...     classes, focus, version = ("long",), ("long",), "long-1"
+    ...     def fit(self, pages, labels):
+    ...         pass  # it has nothing to learn
+    ...     def judge(self, pages):
+    ...         lengths = [sum(map(len, page.leaves)) for page in pages]
+    ...         chances = [min(1.0, length / 5000) for length in lengths]
+    ...         return [Judgement(p, p, np.array([p], np.float32), self.version) for p in chances]
+    """
 
     @property
     def classes(self) -> tuple[str, ...]: ...
@@ -438,7 +496,16 @@ class Critic(Protocol):
 
 
 class Strategy(Protocol):
-    """Where does this link lead? Never sees the network, the disk or the clock; chance comes from (seed, url)."""
+    """Says which links to follow first. It never sees the network, the disk or the clock.
+
+    If it needs chance, it draws it from its seed and the URL. A strategy that likes short addresses:
+
+    >>> import numpy as np
+    >>> class ShortFirst:
+    ...     combine = BEST  # a link that is found again keeps its best score
+    ...     def score(self, visit):
+    ...         return ScoredLinks(np.array([-len(url) for url in visit.links.targets], np.float32))
+    """
 
     @property
     def combine(self) -> Combine: ...

@@ -1,0 +1,28 @@
+"""The apprentice: section 3 of Chakrabarti, Punera & Subramanyam (2002), "Accelerated focused crawling through online
+relevance feedback", repeated on the topics of a recorded web.
+
+The apprentice learns during a crawl which links pay, from the words around them. The questions:
+
+    How much less is lost than with best-first?        the first table; losses.py
+    What do the words around a link say of its target? figures 4 to 9; offline.py
+    What does an apprentice trained beforehand do?     figures 10 to 12; crawl_sections.py
+    What if it is switched on in mid-crawl?            figures 13 and 14; crawl_sections.py
+    How often must it learn, and from which features?  sections 3.7 and 3.8; crawl_sections.py
+
+Read in this order:
+
+    study.py             the plan: which crawls there are, and the run of them all
+    crawls.py            how one crawl is made, and the instances that it gives to learn from
+    offline.py           measures of instances, without crawling
+    losses.py            measures of crawls
+    page.py              the page: the first table and figures 4 to 9
+    crawl_sections.py    the rest of the page
+
+To run it: `make study-apprentice WEBS=DIR` or `python -m studies apprentice --web DIR/wikispeedia`. Its page is
+docs/lab/apprentice.md.
+"""
+
+from studies.apprentice.page import write_apprentice_page
+from studies.apprentice.study import STEERED_BY, ApprenticePlan, ApprenticeStudy, run_apprentice_study
+
+__all__ = ["STEERED_BY", "ApprenticePlan", "ApprenticeStudy", "run_apprentice_study", "write_apprentice_page"]

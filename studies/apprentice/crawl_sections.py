@@ -1,4 +1,4 @@
-"""Sections of the page on crawls: figures 10 to 14, and what sections 3.7 and 3.8 of the paper vary."""
+"""Sections of the page on crawls by the apprentice: figures 10 to 14, and sections 3.7 and 3.8 of the paper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forager.types import Floats
 from forager_lab.metrics import Figure, mean
 from studies.apprentice import losses
 from studies.apprentice.losses import histogram, lost_so_far
-from studies.apprentice.offline import USUAL
+from studies.apprentice.offline import USUAL, balanced
 from studies.apprentice.study import (
     BASELINE,
     BATCHES,
@@ -25,22 +25,22 @@ from studies.apprentice.study import (
     USUAL_BATCH,
     VARIANTS,
     WHOLE,
-    Study,
+    ApprenticeStudy,
 )
-from studies.layout import Section, balanced, percent, runs, share, table
-from studies.panels import Line, bars, lines
+from studies.page import PanelLine, Section, bars, lines, runs_text, share, table
 
 
-def fig_10(study: Study) -> Section:
+def fig_10(study: ApprenticeStudy) -> Section:
+    """The loss along the crawl, trained beforehand."""
     halved, whole = {}, {}
     for topic in study.sizes:
         halved[topic] = [
-            Line("baseline", *lost_so_far(study, topic, BASELINE, halved=True)),
-            Line("apprentice", *lost_so_far(study, topic, HALVED, halved=True)),
+            PanelLine("baseline", *lost_so_far(study, topic, BASELINE, halved=True)),
+            PanelLine("apprentice", *lost_so_far(study, topic, HALVED, halved=True)),
         ]
         whole[topic] = [
-            Line("baseline, undivided", *lost_so_far(study, topic, BASELINE)),
-            Line("apprentice, undivided", *lost_so_far(study, topic, WHOLE)),
+            PanelLine("baseline, undivided", *lost_so_far(study, topic, BASELINE)),
+            PanelLine("apprentice, undivided", *lost_so_far(study, topic, WHOLE)),
         ]
     pictures = {
         "fig-10": lines(halved, "pages of half B fetched", "pages lost (sum of 1 - Pr)", own_axes=True, ylim=(0, None)),
@@ -50,22 +50,23 @@ def fig_10(study: Study) -> Section:
     }  # fmt: skip
     text = (
         "Expected loss along the crawl, the sum of 1 - Pr, of the baseline and of the apprentice trained beforehand, "
-        f"mean over {runs(study.plan.runs)}: first trained on half A and counted on half B, then trained on all "
+        f"mean over {runs_text(study.plan.runs)}: first trained on half A and counted on half B, then trained on all "
         "instances and counted on all pages, which is optimistic. The crawls are of R pages."
     )
     paper = "loss grows much more slowly with the apprentice: 40 % less on folk dancing, 90 % on ice hockey."
     return Section("fig-10", "Fig. 10: trained beforehand", text, paper, pictures)
 
 
-def fig_11(study: Study) -> Section:
+def fig_11(study: ApprenticeStudy) -> Section:
+    """The pages that the apprentice and the baseline share."""
     panels, rows = {}, []
     for topic, size in study.sizes.items():
-        panels[topic] = [Line("apprentice", *losses.overlaps(study, topic, HALVED, size))]
+        panels[topic] = [PanelLine("apprentice", *losses.overlaps(study, topic, HALVED, size))]
         told = [_overlap(study, topic, n) for n in (size // 4, size // 2, size)]
         rows.append([topic, f"{size:,}", *map(share, told)])
     text = (
-        "Of the first n pages of the apprentice (trained on half A) the share that is among the first n of the "
-        f"baseline, mean over {runs(study.plan.runs)}."
+        "The share of the first n pages of the apprentice (trained on half A) that are also among the first n of the "
+        f"baseline, mean over {runs_text(study.plan.runs)}."
     )
     paper = "the two crawls share few URLs, 3 to 9 % of their union on the four topics shown."
     picture = lines(panels, "pages fetched", "share of URLs in common", own_axes=True, ylim=(0, 1.02))
@@ -73,30 +74,31 @@ def fig_11(study: Study) -> Section:
     return Section("fig-11", "Fig. 11: URLs in common", text, paper, {"fig-11": picture}, table(head, rows))
 
 
-def _overlap(study: Study, topic: str, pages: int) -> Figure:
+def _overlap(study: ApprenticeStudy, topic: str, pages: int) -> Figure:
     at, values = losses.overlaps(study, topic, HALVED, pages)
     return values[-1] if at and at[-1] == pages else None
 
 
-def fig_12(study: Study) -> Section:
+def fig_12(study: ApprenticeStudy) -> Section:
+    """The loss of the recall crawler."""
     panels, rows = {}, []
     for topic, size in study.sizes.items():
         panels[topic] = [
-            Line("baseline", *lost_so_far(study, topic, BASELINE, halved=True, like=RECALL)),
-            Line("recall", *lost_so_far(study, topic, RECALL, halved=True, like=RECALL)),
-            Line("apprentice", *lost_so_far(study, topic, HALVED, halved=True, like=RECALL)),
+            PanelLine("baseline", *lost_so_far(study, topic, BASELINE, halved=True, like=RECALL)),
+            PanelLine("recall", *lost_so_far(study, topic, RECALL, halved=True, like=RECALL)),
+            PanelLine("apprentice", *lost_so_far(study, topic, HALVED, halved=True, like=RECALL)),
         ]
         n = size // 2
         side = losses.runs_of(study, topic, RECALL)
         told = [
-            mean(losses.losses(study, topic, course, n, "truth", side, halved=True))
-            for course in (BASELINE, RECALL, HALVED)
+            mean(losses.losses(study, topic, name, n, "truth", side, halved=True))
+            for name in (BASELINE, RECALL, HALVED)
         ]
         rows.append([topic, *map(share, told), _between(told)])
     text = (
         "The recall crawler is the same apprentice, kept within the first R pages that the baseline fetched; it can "
-        f"only fetch them in a better order. Mean over {runs(study.plan.side_runs)}; half B counts. Table: loss by "
-        "truth at R/2."
+        f"only fetch them in a better order. Mean over {runs_text(study.plan.side_runs)}; half B counts. Table: loss "
+        "by truth at R/2."
     )
     paper = "the recall crawler lies between the baseline and the apprentice, and meets the baseline at the end."
     picture = lines(panels, "pages of half B fetched", "pages lost (sum of 1 - Pr)", own_axes=True, ylim=(0, None))
@@ -111,7 +113,8 @@ def _between(told: Sequence[Figure]) -> str:
     return "yes" if min(baseline, free) <= recall <= max(baseline, free) else "no"
 
 
-def fig_13(study: Study) -> Section:
+def fig_13(study: ApprenticeStudy) -> Section:
+    """The scores of waiting links before and after the switch."""
     middle = [(at + 0.5) / 10 for at in range(10)]
     panels, rows = {}, []
     for topic in study.sizes:
@@ -120,12 +123,12 @@ def fig_13(study: Study) -> Section:
             sigmoid(np.concatenate([scores[np.isfinite(scores)] for scores in given]))
             for given in ([crawl.before for crawl in crawls], [crawl.after for crawl in crawls])
         )
-        panels[topic] = [Line("before", middle, histogram(before)), Line("after", middle, histogram(after))]
+        panels[topic] = [PanelLine("before", middle, histogram(before)), PanelLine("after", middle, histogram(after))]
         rows.append([topic, f"{len(before) / max(1, len(crawls)):,.0f}", *map(share, _levels(before, after))])
     text = (
-        "What waits at the moment the apprentice is switched on, after R/2 pages of baseline: estimated relevance of "
-        "each link as the baseline had it (that of its source) and as the apprentice scores it again. Mean over "
-        f"{runs(study.plan.side_runs)}."
+        "The links that wait when the apprentice is switched on, after R/2 pages of baseline: the relevance of each as "
+        "the baseline estimates it (that of its source) and as the apprentice does. Mean over "
+        f"{runs_text(study.plan.side_runs)}."
     )
     paper = "the baseline is too hopeful of its frontier; the apprentice gives up a large part of it at once."
     picture = bars(panels, "estimated relevance", "share of what waits", ylim=(0, 1))
@@ -139,22 +142,23 @@ def _levels(before: Floats, after: Floats) -> list[Figure]:
     return [float(before.mean()), float(after.mean()), float((before > 0.5).mean()), float((after > 0.5).mean())]
 
 
-def fig_14(study: Study) -> Section:
+def fig_14(study: ApprenticeStudy) -> Section:
+    """The loss before and after the switch."""
     panels, rows, marks = {}, [], {}
     for topic, size in study.sizes.items():
         panels[topic] = [
-            Line("baseline", *lost_so_far(study, topic, BASELINE, like=SWITCHED)),
-            Line("apprentice", *lost_so_far(study, topic, SWITCHED)),
+            PanelLine("baseline", *lost_so_far(study, topic, BASELINE, like=SWITCHED)),
+            PanelLine("apprentice", *lost_so_far(study, topic, SWITCHED)),
         ]
         marks[topic] = size // 2
-        truth, critic = (losses.switch(study, topic, SWITCHED, by) for by in ("truth", "critic"))
+        truth, critic = (losses.around_switch(study, topic, SWITCHED, by) for by in ("truth", "critic"))
         cells = [truth.before, truth.after, truth.baseline, critic.before, critic.after, critic.baseline]
         rows.append([topic, *map(share, cells)])
     text = (
-        "The baseline for R/2 pages (the upright line), then trained on the instances so far and guided by the "
-        f"apprentice, mean over {runs(study.plan.side_runs)}; beside it the baseline left alone. Table: loss a page in "
-        "the last R/4 pages before, in the R/4 after, and in those R/4 if the baseline goes on. All pages after the "
-        "switch are new to the apprentice, so all count."
+        "The baseline crawls R/2 pages, up to the upright line. Then the apprentice is trained on the instances so far "
+        f"and guides the crawl; mean over {runs_text(study.plan.side_runs)}. Beside it the baseline alone. Table: the "
+        "loss of a page in the last R/4 pages before the switch, in the R/4 after it, and in those R/4 if the baseline "
+        "goes on. All pages after the switch are new to the apprentice, so all count."
     )
     paper = "the slope of the loss drops at once, on classical composers from 30 % to 6 %."
     picture = lines(
@@ -168,19 +172,21 @@ def fig_14(study: Study) -> Section:
 # ---- variants -------------------------------------------------------------------------------------------------------
 
 
-def batches(study: Study) -> Section:
+def batches(study: ApprenticeStudy) -> Section:
+    """Loss reduction by the size of a batch."""
     usual = Spec.parse(study.plan.apprentice).options.get("batch", USUAL_BATCH)
     names = {f"batch {usual}": ONLINE, **{f"{batch}": f"batch-{batch}" for batch in BATCHES}}
     text = (
-        "Never trained beforehand, retrained after every so many pages: loss reduction against best-first by truth, at "
-        f"R and at 2R, mean over {runs(study.plan.side_runs)}. Topics with R > {study.plan.large}; a batch that is "
-        "larger than the crawl never gets to learn."
+        "Never trained beforehand, retrained after each batch of so many pages: loss reduction against best-first by "
+        f"truth, at R and at 2R, mean over {runs_text(study.plan.side_runs)}. Topics with R > {study.plan.large}; with "
+        "a batch that is larger than the crawl it never learns."
     )
     paper = "batches of some thousand pages sufficed; retraining every 100 was expected to show a gradual effect."
     return Section("batches", "§3.7: how often to learn", text, paper, table=_variants(study, names, (1, 2)))
 
 
-def features(study: Study) -> Section:
+def features(study: ApprenticeStudy) -> Section:
+    """What further features add, offline and in crawls."""
     rows = []
     for topic, found in study.offline.items():
         told = [found["features"][name] for name in ("words", "topics", "cocitation")]
@@ -189,17 +195,17 @@ def features(study: Study) -> Section:
     head = ["topic", "all, words", "+ topic", "+ co-citation", "balanced, words", "+ topic", "+ co-citation"]
     crawled = _variants(study, {"words": ONLINE, **{f"+ {name}": name for name in FEATURES}}, (1,))
     text = (
-        "With the name of the source's best class, and with <high,d>, <low,d> of judged neighbours. First offline: "
-        f"accuracy of <t,d> at d_max = {USUAL} without and with them, over instances found before their target was "
-        f"fetched. Then crawled, never trained beforehand: loss reduction by truth at R, {runs(study.plan.side_runs)}, "
-        f"topics with R > {study.plan.large}. The critic of the protocol has two classes, so the topic feature says no "
-        "more than whether the source itself is relevant; the paper's had 482."
+        "Two further features: the name of the source's best class, and <high,d>, <low,d> of judged neighbours. First "
+        f"offline: accuracy of <t,d> at d_max = {USUAL} without and with them, over instances found before their "
+        "target was fetched. Then crawled, never trained beforehand: loss reduction by truth at R, "
+        f"{runs_text(study.plan.side_runs)}, topics with R > {study.plan.large}. The critic of the protocol has two "
+        "classes, so the topic feature only says whether the source itself is relevant; the paper's had 482."
     )
-    paper = "class names and their prefixes add about 1 % of accuracy each, co-citation nothing to speak of."
+    paper = "class names and their prefixes add about 1 % of accuracy each, co-citation almost nothing."
     return Section("features", "§3.8: further features", text, paper, table=f"{table(head, rows)}\n\n{crawled}")
 
 
-def variants(study: Study) -> Section:
+def variants(study: ApprenticeStudy) -> Section:
     """Other learners and labels, in the runs of the side figures."""
     kinds, most = ["", *(f", {name}" for name in VARIANTS)], study.plan.side_runs
     before, later = [], []
@@ -209,8 +215,8 @@ def variants(study: Study) -> Section:
             for kind in kinds
         ]
         online = [losses.reduction_of(study, topic, f"{ONLINE}{kind}", size, "truth", most=most) for kind in kinds]
-        before.append([topic, *map(share, _told_good(study, topic)), *(percent(replace(e, half=None)) for e in half)])
-        later.append([topic, *(percent(replace(each, half=None)) for each in online)])
+        before.append([topic, *map(share, _told_good(study, topic)), *(str(replace(e, half=None)) for e in half)])
+        later.append([topic, *(str(replace(each, half=None)) for each in online)])
     names = ["as above", *VARIANTS]
     first = table(["beforehand, at R/2", "told good, raw", "calibrated", *names], before)
     second = table(["online, at R", *names], later)
@@ -218,10 +224,11 @@ def variants(study: Study) -> Section:
         f"*{name}*: `{spec or study.plan.apprentice}`, {kind} labels" for name, (spec, kind) in VARIANTS.items()
     )
     text = (
-        "*Told good*: of the pages with the label in the baseline's crawls the share that the critic puts above .5, "
+        "*Told good*: the share of the pages with the label, in the baseline's crawls, that the critic puts above .5, "
         "before and after its calibration. Then loss reduction by truth as in the first table, beforehand at R/2 and "
-        f"online at R, mean over {runs(most)}. {listed}. The apprentice of the other sections was chosen among about "
-        "fifteen settings by tries on the first run of most of these topics, so its figures on that run flatter it."
+        f"online at R, mean over {runs_text(most)}. {listed}. The apprentice of the other sections was chosen among "
+        "about fifteen settings by tries on the first run of most of these topics, so its figures on that run are too "
+        "good."
     )
     paper = (
         "naive Bayes, priority from the page on which a link was first found, and the scores of an uncalibrated "
@@ -230,24 +237,24 @@ def variants(study: Study) -> Section:
     return Section("variants", "Other learners and labels", text, paper, table=f"{first}\n\n{second}")
 
 
-def _told_good(study: Study, topic: str) -> list[Figure]:
-    """Of the relevant pages of the baseline's crawls the share above .5, by the raw score and by the calibrated one."""
+def _told_good(study: ApprenticeStudy, topic: str) -> list[Figure]:
+    """The share of relevant pages, in the baseline's crawls, above .5: by the raw score and by the calibrated one."""
     crawls = [study.crawls[topic, run, BASELINE] for run in losses.runs_of(study, topic, BASELINE)]
     truth = np.concatenate([crawl.relevant for crawl in crawls])
     seen = [np.concatenate([crawl.raw for crawl in crawls]), np.concatenate([crawl.expected for crawl in crawls])]
     return [float((each[truth] > 0.5).mean()) if truth.any() else None for each in seen]
 
 
-def _variants(study: Study, names: Mapping[str, str], times: Sequence[int]) -> str:
+def _variants(study: ApprenticeStudy, names: Mapping[str, str], times: Sequence[int]) -> str:
     """Loss reduction of several crawls in the same runs, at one or two times R."""
     rows = []
     for topic, size in study.sizes.items():
         if not study.plan.is_large(size):
             continue
         cells = [
-            percent(losses.reduction_of(study, topic, course, n * size, "truth", most=study.plan.side_runs))
+            str(losses.reduction_of(study, topic, name, n * size, "truth", most=study.plan.side_runs))
             for n in times
-            for course in names.values()
+            for name in names.values()
         ]
         rows.append([topic, f"{size:,}", *cells])
     places = {1: "at R", 2: "at 2R"}

@@ -1,17 +1,24 @@
-"""The crawls of the study: each by the shipping loop, with a strategy made beforehand or on the way.
+"""The crawls of the study and the instances they give. All crawls run in the loop that Forager ships.
 
-An apprentice *trained beforehand* is shown the instances of a baseline crawl, learns from them once, and then guides
-a crawl without learning more, as in section 3.5 of the paper. The *recall crawler* is the same, kept within the pages
-that the baseline fetched. One *switched on in mid-crawl* is the baseline until it has been trained: its first batch is
-so many pages, and what it scores before that is the relevance of the source.
+An *instance* (u,v) is a link whose two ends were both fetched; its label is the critic's score of v. What is learnt
+before a crawl of the same closed web may only have seen targets in a random half A of its pages; then only the pages of
+the other half, B, count. So instances are always split by their targets.
+
+An apprentice *trained beforehand* is shown the instances of a baseline crawl, learns from them once, and then guides a
+crawl without learning more, as in section 3.5 of the paper. The *recall crawler* is the same, but it stays within the
+pages that the baseline fetched. An apprentice *switched on in mid-crawl* is the baseline until it has been trained: its
+first batch is so many pages, and before that a link has the relevance of its source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig, StopConfig
@@ -24,37 +31,153 @@ from forager.types import (
     Evidence,
     Floats,
     Ids,
+    Inlinks,
     Judgement,
+    Known,
     Learns,
     Mask,
     Page,
+    Parts,
+    Ragged,
     ScoredLinks,
     Strategy,
+    Trace,
     Url,
     Visit,
 )
 from forager.web.scope import Scope
 from forager_lab.laboratory import Laboratory
 from forager_lab.protocol import Trial, strategy_for
-from studies.apprentice.instances import Instances
+
+Places: TypeAlias = NDArray[np.int64]
 
 NO_SCORES: Floats = np.empty(0, np.float32)
+_NO_PLACES: Places = np.empty(0, np.int64)
+_NO_INLINKS = Inlinks(np.empty(0, np.int32), np.empty(0, np.float32), np.empty((0, 0), np.float32), Ragged.of([]))
+
+
+# ---- instances ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crawled:
+class CrawlInstances:
+    """The instances of a crawl in columns: one row for each, by source and then in the order of the source's links."""
+
+    visits: Sequence[Visit]  # all pages of the crawl, as a strategy sees them when they are fetched
+    sources: Places  # (m,) place of u among the visits
+    links: Places  # (m,) which of the links of u
+    targets: Places  # (m,) place of v among the visits
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def relevance(self) -> Floats:
+        """(m,) the critic's raw score of each target."""
+        return self._raw[self.targets]
+
+    @property
+    def source_relevance(self) -> Floats:
+        """(m,) the critic's raw score of each source."""
+        return self._raw[self.sources]
+
+    @property
+    def _raw(self) -> Floats:
+        return np.array([visit.judgement.raw for visit in self.visits], np.float32)
+
+    def take(self, rows: NDArray[Any]) -> CrawlInstances:
+        """Some rows, given by place in ascending order or as a mask."""
+        return CrawlInstances(self.visits, self.sources[rows], self.links[rows], self.targets[rows])
+
+    def sample(self, most: int, seed: int) -> CrawlInstances:
+        """At most so many rows, drawn by chance, in their order."""
+        if len(self) <= most:
+            return self
+        return self.take(np.sort(np.random.default_rng([seed, len(self)]).choice(len(self), most, replace=False)))
+
+    def by_source(self) -> Iterator[tuple[Visit, Places]]:
+        """Each page that has instances, with the links that are instances; in the order of the rows."""
+        ends = np.searchsorted(self.sources, np.arange(len(self.visits) + 1))
+        for at in np.flatnonzero(np.diff(ends)).tolist():
+            yield self.visits[at], self.links[ends[at] : ends[at + 1]]
+
+
+def gather(lab: Laboratory, trial: Trial, order: Sequence[Url]) -> CrawlInstances:
+    """The instances of a crawl that fetched these pages in this order."""
+    pages = [page for page in lab.pages(order) if page is not None]
+    judged = trial.critic.judge(pages)
+    place = {page.url: at for at, page in enumerate(pages)}
+    leads = [np.array([place.get(lab.web.final(url), -1) for url in page.links.targets], np.int64) for page in pages]
+    relevance = np.array([judgement.relevance for judgement in judged], np.float32)
+    visits = [
+        _visit(page, judgement, at, targets, relevance)
+        for at, (page, judgement, targets) in enumerate(zip(pages, judged, leads, strict=True))
+    ]
+    links = [np.flatnonzero(targets >= 0) for targets in leads]
+    sources = np.repeat(np.arange(len(pages)), [len(rows) for rows in links])
+    targets = [those[rows] for those, rows in zip(leads, links, strict=True)]
+    return CrawlInstances(visits, sources, np.concatenate([_NO_PLACES, *links]), np.concatenate([_NO_PLACES, *targets]))
+
+
+def _visit(page: Page, judgement: Judgement, at: int, targets: Places, relevance: Floats) -> Visit:
+    """The visit of the page as the at-th of its crawl. It knows the relevance of the pages fetched before."""
+    before = (targets >= 0) & (targets < at)
+    known = np.where(before, relevance[targets], np.float32(np.nan))
+    nothing = np.zeros(len(targets), np.int32)
+    return Visit(
+        page, page.links, judgement, Trace(at, at, at, 0, 0.0, _NO_INLINKS), Known(known, nothing, nothing)
+    )  # fmt: skip
+
+
+def random_half(urls: Sequence[Url], seed: int, run: int) -> frozenset[Url]:
+    """Half A: half of the pages of a web, drawn by chance; each run has another one."""
+    order = np.random.default_rng([seed, run, 0xA]).permutation(len(urls))
+    return frozenset(urls[at] for at in order[: len(urls) // 2].tolist())
+
+
+def split_by_target(instances: CrawlInstances, seed: int) -> Mask:
+    """True for the instances to learn from: those of a random half of the targets. No target is on both sides."""
+    targets, at = np.unique(instances.targets, return_inverse=True)
+    chosen = np.zeros(len(targets), bool)
+    chosen[np.random.default_rng([seed, len(targets)]).permutation(len(targets))[: len(targets) // 2]] = True
+    return chosen[at]
+
+
+# ---- crawls ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrawledPages:
     """What a crawl fetched, page by page."""
 
     order: tuple[Url, ...]
     relevant: Mask  # by truth
     expected: Floats  # by the critic
     raw: Floats  # by the critic, before calibration
-    before: Floats  # what waited when the apprentice was switched on, as the baseline scored it
-    after: Floats  # the same links, as the apprentice scores them
+    before: Floats  # scores of what waited when the apprentice was switched on, by the baseline
+    after: Floats  # scores of the same links, by the apprentice
+
+    def parts(self) -> Parts:
+        """As it is kept."""
+        return {
+            "order": np.frombuffer(msgspec.json.encode(self.order), np.uint8),
+            "relevant": self.relevant,
+            "expected": self.expected,
+            "raw": self.raw,
+            "before": self.before,
+            "after": self.after,
+        }
+
+    @classmethod
+    def from_parts(cls, parts: Parts) -> CrawledPages:
+        """What `parts` gave."""
+        order = msgspec.json.decode(np.asarray(parts["order"]).tobytes(), type=tuple[str, ...])
+        scores = (parts[name] for name in ("relevant", "expected", "raw", "before", "after"))
+        return cls(tuple(Url(url) for url in order), *scores)
 
 
-def crawl(lab: Laboratory, trial: Trial, strategy: Strategy, pages: int, *, watch: int | None = None) -> Crawled:
-    """Fetch so many pages. `watch`: after that many, look at what waits before and after it is scored again."""
+def crawl(lab: Laboratory, trial: Trial, strategy: Strategy, pages: int, *, watch: int | None = None) -> CrawledPages:
+    """Fetch so many pages. `watch`: after that many, note the scores of what waits before and after a re-scoring."""
     loop = Crawl(
         CrawlConfig(
             seeds=tuple(trial.seeds), frontier=FrontierConfig(delay=0), stop=StopConfig(pages=pages), seed=trial.seed
@@ -71,13 +194,13 @@ def crawl(lab: Laboratory, trial: Trial, strategy: Strategy, pages: int, *, watc
     before = after = NO_SCORES
     for visit in loop:
         visits.append((visit.page.url, visit.judgement.relevance, visit.judgement.raw))
-        if len(visits) == watch:  # it has learnt, but not yet scored anew
+        if len(visits) == watch:  # it has learnt, but not yet scored again
             waiting, before = loop.frontier.waiting, loop.frontier.scores(loop.frontier.waiting)
         elif watch is not None and len(visits) == watch + 1:
             still = np.isin(waiting, loop.frontier.waiting)
             before, after = before[still], loop.frontier.scores(waiting[still])
     order = tuple(url for url, *_ in visits)
-    return Crawled(
+    return CrawledPages(
         order,
         np.array([url in trial.relevant for url in order], bool),
         np.array([relevance for _, relevance, _ in visits], np.float32),
@@ -88,14 +211,14 @@ def crawl(lab: Laboratory, trial: Trial, strategy: Strategy, pages: int, *, watc
 
 
 def within(lab: Laboratory, pages: Sequence[Page]) -> Scope:
-    """Nothing but these pages, and the URLs on them that lead to one of them."""
+    """Only these pages, and the URLs on them that lead to one of them."""
     inside = {page.url for page in pages}
     leading = (url for page in pages for url in page.links.targets if lab.web.final(url) in inside)
     return Scope(within="list", seeds=inside.union(leading))
 
 
-class Calibrated:
-    """A critic whose raw score is its calibrated relevance: a learner is taught what the crawl is steered by."""
+class CalibratedCritic:
+    """A critic whose raw score is its calibrated relevance. So a learner is taught the number that guides the crawl."""
 
     def __init__(self, critic: Critic) -> None:
         self._critic = critic
@@ -119,8 +242,8 @@ class Calibrated:
         return [replace(judgement, raw=judgement.relevance) for judgement in self._critic.judge(pages)]
 
 
-class Frozen:
-    """A strategy as it is now: it learns no more."""
+class FrozenStrategy:
+    """A strategy as it is now. It scores and does not learn."""
 
     def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
@@ -133,10 +256,10 @@ class Frozen:
         return self._strategy.score(visit)
 
 
-def trained(lab: Laboratory, trial: Trial, spec: Spec, instances: Instances) -> Frozen:
-    """The strategy after it was shown these instances, page by page, as one batch; from then on it only scores."""
+def trained(lab: Laboratory, trial: Trial, spec: Spec, instances: CrawlInstances) -> FrozenStrategy:
+    """The strategy after it was shown these instances, page by page, as one batch. From then on it only scores."""
     if not isinstance(strategy_for(lab, trial, spec), Learns):
-        raise ForagerError(f"{spec} does not learn while crawling: the study is about one that does, as apprentice")
+        raise ForagerError(f"{spec} does not learn while crawling; this study needs one that does, such as apprentice")
     learner = strategy_for(lab, trial, Spec(spec.name, {**spec.options, "batch": len(instances.visits)}))
     assert isinstance(learner, Learns)
     ends = np.searchsorted(instances.sources, np.arange(len(instances.visits) + 1))
@@ -147,4 +270,4 @@ def trained(lab: Laboratory, trial: Trial, spec: Spec, instances: Instances) -> 
         assert clues is not None, "a strategy without clues cannot learn from links"
         evidence = Evidence(clues.take(instances.links[rows]), relevance[rows], source_relevance[rows])
         learner.observe(visit, evidence)
-    return Frozen(learner)
+    return FrozenStrategy(learner)

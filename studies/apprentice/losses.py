@@ -1,8 +1,10 @@
-"""Loss, loss reduction, overlap and slope of the study's crawls.
+"""Measures of the crawls: loss, loss reduction, overlap and slope.
 
-Loss after n pages is the share of useless ones among those that count: by truth the share without the label, by the
-critic the mean of 1 - Pr. For crawls trained beforehand on half A only the pages of half B count, for the baseline too;
-n is always the number of all pages fetched. Loss reduction = 1 - loss / loss of the baseline in the same run.
+Loss after n pages is the share of useless pages among those that count: by truth the share without the label, by the
+critic the mean of 1 - Pr. For crawls trained beforehand on half A only the pages of half B count, and so for the
+baseline beside them; n is always the number of all pages fetched.
+
+    loss reduction = 1 - loss / loss of the baseline in the same run
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from numpy.typing import NDArray
 
 from forager.types import Floats, Mask, Url
 from forager_lab.metrics import Figure, half_width, mean
-from studies.apprentice.crawls import Crawled
-from studies.apprentice.study import BASELINE, Study
+from studies.apprentice.crawls import CrawledPages
+from studies.apprentice.study import BASELINE, ApprenticeStudy
 
 By: TypeAlias = Literal["truth", "critic"]
 POINTS = 60  # of a curve
@@ -25,26 +27,32 @@ Reals: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
-    """Over runs, with the half width of its 95 % interval (Student's t)."""
+class MeanOverRuns:
+    """A mean over runs, with the half width of its 95 % interval (Student's t). `str` gives it in percent."""
 
     value: Figure
     half: Figure
-    of_means: bool = False  # no mean of the runs' own figures
+    of_means: bool = False  # made of mean losses, not of the runs' own reductions
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "–"
+        half = "" if self.half is None else f" ± {100 * self.half:.0f}"
+        return f"{100 * self.value:.0f}{half} %{'†' if self.of_means else ''}"
 
 
-def lost(crawled: Crawled, by: By) -> Reals:
-    """How much of each page was for nothing."""
+def lost(crawled: CrawledPages, by: By) -> Reals:
+    """The loss of each page."""
     return np.asarray(~crawled.relevant if by == "truth" else 1 - crawled.expected, np.float64)
 
 
-def counted(crawled: Crawled, without: frozenset[Url]) -> Mask:
-    """Pages that count: all but those of the half that was learnt from."""
+def counted(crawled: CrawledPages, without: frozenset[Url]) -> Mask:
+    """Which pages count: all but those of the half that was learnt from."""
     return np.array([url not in without for url in crawled.order], bool)
 
 
-def loss(crawled: Crawled, pages: int, by: By, without: frozenset[Url] = frozenset()) -> Figure:
-    """Share lost of those that count among the first so many pages; None if the crawl ended before, or none counts."""
+def loss(crawled: CrawledPages, pages: int, by: By, without: frozenset[Url] = frozenset()) -> Figure:
+    """The loss after so many pages. None if the crawl ended before, or if no page counts."""
     counts = counted(crawled, without)[:pages]
     if len(crawled.order) < pages or not counts.any():
         return None
@@ -52,80 +60,86 @@ def loss(crawled: Crawled, pages: int, by: By, without: frozenset[Url] = frozens
 
 
 def reduction(ours: Figure, baseline: Figure) -> Figure:
+    """The loss reduction. None if the baseline lost nothing."""
     return None if ours is None or not baseline else 1 - ours / baseline
 
 
-def runs_of(study: Study, topic: str, course: str) -> list[int]:
-    return [run for run in range(study.plan.runs) if (topic, run, course) in study.crawls]
+def runs_of(study: ApprenticeStudy, topic: str, name: str) -> list[int]:
+    """The runs that have a crawl of this name."""
+    return [run for run in range(study.plan.runs) if (topic, run, name) in study.crawls]
 
 
 def reduction_of(
-    study: Study,
+    study: ApprenticeStudy,
     topic: str,
-    course: str,
+    name: str,
     pages: int,
     by: By,
     *,
     halved: bool = False,
     first: int = 0,
     most: int | None = None,
-) -> Mean:
-    """Mean over the runs that have this crawl, from the `first` on, at `most` so many. `halved`: only half B counts.
+) -> MeanOverRuns:
+    """The loss reduction: mean over the runs that have this crawl, without the `first` ones.
 
-    Where the baseline of some run lost nothing, that run has no reduction: then it is that of the mean losses.
+    `most`: only so many runs are looked at. `halved`: only half B counts. If the baseline of some run lost nothing,
+    that run has no reduction; then the result is the reduction of the mean losses.
     """
-    runs = runs_of(study, topic, course)[first:most]
-    ours, theirs = (losses(study, topic, name, pages, by, runs, halved=halved) for name in (course, BASELINE))
+    runs = runs_of(study, topic, name)[first:most]
+    ours, theirs = (losses(study, topic, each, pages, by, runs, halved=halved) for each in (name, BASELINE))
     found = [reduction(mine, base) for mine, base in zip(ours, theirs, strict=True)]
     if None in found and None not in ours and None not in theirs:
-        return Mean(reduction(mean(ours), mean(theirs)), None, of_means=True)
-    return Mean(mean(found), half_width(found))
+        return MeanOverRuns(reduction(mean(ours), mean(theirs)), None, of_means=True)
+    return MeanOverRuns(mean(found), half_width(found))
 
 
 def losses(
-    study: Study, topic: str, course: str, pages: int, by: By, runs: Sequence[int], *, halved: bool = False
+    study: ApprenticeStudy, topic: str, name: str, pages: int, by: By, runs: Sequence[int], *, halved: bool = False
 ) -> list[Figure]:
-    """Of each of the runs."""
+    """The loss in each of the runs."""
     return [
-        loss(study.crawls[topic, run, course], pages, by, study.halves[run] if halved else frozenset())
+        loss(study.crawls[topic, run, name], pages, by, study.halves[run] if halved else frozenset())
         for run in runs
     ]  # fmt: skip
 
 
-def pages_counted(study: Study, topic: str, course: str, pages: int) -> float:
+def pages_counted(study: ApprenticeStudy, topic: str, name: str, pages: int) -> float:
     """Pages of half B among the first so many, mean over the runs."""
-    runs = runs_of(study, topic, course)
-    return float(np.mean([counted(study.crawls[topic, run, course], study.halves[run])[:pages].sum() for run in runs]))
+    runs = runs_of(study, topic, name)
+    return float(np.mean([counted(study.crawls[topic, run, name], study.halves[run])[:pages].sum() for run in runs]))
 
 
-def late_reduction(study: Study, topic: str, course: str, first: int, last: int) -> Mean:
-    """By truth, of the pages from one place of the crawl to another."""
-    runs = runs_of(study, topic, course)
+def late_reduction(study: ApprenticeStudy, topic: str, name: str, first: int, last: int) -> MeanOverRuns:
+    """The loss reduction by truth among the pages from one place of the crawl to another."""
+    runs = runs_of(study, topic, name)
     found = [
         reduction(
-            slope(study.crawls[topic, run, course], first, last, "truth"),
+            slope(study.crawls[topic, run, name], first, last, "truth"),
             slope(study.crawls[topic, run, BASELINE], first, last, "truth"),
         )
         for run in runs
     ]
-    return Mean(mean(found), half_width(found))
+    return MeanOverRuns(mean(found), half_width(found))
 
 
 # ---- curves ---------------------------------------------------------------------------------------------------------
 
 
 def places(pages: int) -> list[int]:
+    """Numbers of pages at which a curve has points."""
     return list(dict.fromkeys(np.linspace(1, pages, min(POINTS, pages)).round().astype(int).tolist()))
 
 
 def lost_so_far(
-    study: Study, topic: str, course: str, *, halved: bool = False, like: str | None = None
+    study: ApprenticeStudy, topic: str, name: str, *, halved: bool = False, like: str | None = None
 ) -> tuple[list[int], list[float]]:
-    """The sum of 1 - Pr over those of the first R pages that count, against their number, as the paper draws it: mean
-    over the runs, or over those that have a crawl `like` that one."""
+    """A curve as the paper draws it: the number of pages that count, and the sum of 1 - Pr over them, up to R pages.
+
+    It is the mean over the runs of this crawl, or over the runs that have a crawl `like` that one.
+    """
     sums = []
-    for run in runs_of(study, topic, like or course):
-        crawled = study.crawls[topic, run, course]
+    for run in runs_of(study, topic, like or name):
+        crawled = study.crawls[topic, run, name]
         counts = counted(crawled, study.halves[run] if halved else frozenset())[: study.sizes[topic]]
         sums.append(np.cumsum(lost(crawled, "critic")[: len(counts)][counts]))
     reach = min(len(each) for each in sums)
@@ -133,43 +147,44 @@ def lost_so_far(
     return at, [float(np.mean([each[n - 1] for each in sums])) for n in at]
 
 
-def overlap(ours: Crawled, theirs: Crawled, pages: int) -> float:
-    """Of the first so many pages of one crawl the share that the other has among its own first so many."""
+def overlap(ours: CrawledPages, theirs: CrawledPages, pages: int) -> float:
+    """The share of the first so many pages of one crawl that are also among the first so many of the other."""
     return len({*ours.order[:pages]} & {*theirs.order[:pages]}) / pages
 
 
-def overlaps(study: Study, topic: str, course: str, pages: int) -> tuple[list[int], list[float]]:
-    """With the baseline, along the crawl, mean over the runs."""
+def overlaps(study: ApprenticeStudy, topic: str, name: str, pages: int) -> tuple[list[int], list[float]]:
+    """A curve: the overlap with the baseline along the crawl, mean over the runs."""
     pairs = [
-        (study.crawls[topic, run, course], study.crawls[topic, run, BASELINE])
-        for run in runs_of(study, topic, course)
+        (study.crawls[topic, run, name], study.crawls[topic, run, BASELINE])
+        for run in runs_of(study, topic, name)
     ]  # fmt: skip
     at = places(min([pages, *(len(ours.order) for ours, _ in pairs)]))
     return at, [float(np.mean([overlap(*pair, n) for pair in pairs])) for n in at]
 
 
-def slope(crawled: Crawled, first: int, last: int, by: By) -> Figure:
-    """Loss a page from one place of the crawl to another."""
+def slope(crawled: CrawledPages, first: int, last: int, by: By) -> Figure:
+    """The mean loss of the pages from one place of the crawl to another."""
     return float(lost(crawled, by)[first:last].mean()) if 0 <= first < last <= len(crawled.order) else None
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
-    """Loss a page in equally many pages before and after the apprentice was switched on, means over the runs."""
+class LossAroundSwitch:
+    """The mean loss of a page, in as many pages before as after the apprentice was switched on; means over the runs."""
 
     before: Figure
     after: Figure
-    baseline: Figure  # had it never been
+    baseline: Figure  # in the same pages after, if the baseline goes on
 
 
-def switch(study: Study, topic: str, course: str, by: By) -> Switch:
+def around_switch(study: ApprenticeStudy, topic: str, name: str, by: By) -> LossAroundSwitch:
+    """The loss before and after the apprentice was switched on, in this crawl."""
     at = max(1, study.sizes[topic] // 2)
     reach = max(1, at // 2)
     crawls = [
-        (study.crawls[topic, run, course], study.crawls[topic, run, BASELINE])
-        for run in runs_of(study, topic, course)
+        (study.crawls[topic, run, name], study.crawls[topic, run, BASELINE])
+        for run in runs_of(study, topic, name)
     ]  # fmt: skip
-    return Switch(
+    return LossAroundSwitch(
         mean([slope(ours, at - reach, at, by) for ours, _ in crawls]),
         mean([slope(ours, at, at + reach, by) for ours, _ in crawls]),
         mean([slope(theirs, at, at + reach, by) for _, theirs in crawls]),
@@ -177,6 +192,6 @@ def switch(study: Study, topic: str, course: str, by: By) -> Switch:
 
 
 def histogram(values: Floats, bins: int = 10) -> list[float]:
-    """Shares of values in equally wide parts of 0..1."""
+    """The share of values in each of equally wide parts of 0..1."""
     counts, _ = np.histogram(values, bins=bins, range=(0.0, 1.0))
     return [float(count) / max(1, counts.sum()) for count in counts]

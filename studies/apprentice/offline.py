@@ -1,19 +1,19 @@
-"""What can be told of a link before it is followed: the paper's figures 6 to 9, and the features of its section 3.8.
+"""Measures of what the words around a link say of its target, without crawling: figures 6 to 9, and section 3.8.
 
-Accuracy. The learner is the apprentice's own naive Bayes over two buckets. An instance is positive if the raw relevance
-of its target is above the split that the learner chose from those it learnt from, and is taken for positive if
-Pr(high) > 1/2. Learnt from is half of the targets, tested on the instances of the others.
+*Accuracy.* The learner is the apprentice's own naive Bayes over two buckets. An instance is positive if the raw
+relevance of its target is above the split that the learner chose, and it is called positive if Pr(high) > 1/2. The
+learner learns from the instances of one half of the targets and is tested on those of the other half.
 
-Information gain of a feature f = <t,d>, in bits, with H the entropy and C the bucket (low or high) of an instance:
+*Information gain* of a feature f = <t,d>, in bits, with H the entropy and C the bucket (low or high) of an instance:
 
     gain(f) = H(C) - Pr(f) H(C | f) - Pr(not f) H(C | not f)
 
-f being the event that word t stands at offset d of the link, once or more. For an offset there is the mean over the
-features that occur in at least 5 instances, and their sum. Links to the same target are alike, so some gain is there by
-chance: the same figures with the buckets dealt out anew among the targets tell how much.
+f is the event that word t stands at offset d of the link, once or more. Each offset has the mean and the sum over the
+features that occur in at least 5 instances. Links to the same target are alike, so some gain comes by chance. To see
+how much, the same figures are made with the buckets shuffled among the targets.
 
-Mass of an offset: its share of all words within d_max, sum over t of n(t,d) / n. Tags: what element the leaf at an
-offset is or sits in; whether it has a word.
+*Mass* of an offset: its share of all words within d_max, sum over t of n(t,d) / n. *Tags*: which element the leaf at an
+offset is or sits in, and whether it has a word.
 """
 
 from __future__ import annotations
@@ -26,29 +26,30 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.learn.buckets import Buckets, split_of
-from forager.strategies.apprentice.around import Around, Kind, Window
+from forager.learn.naive_bayes import HashedNaiveBayes, split_of
+from forager.strategies.apprentice.features import ContextWindow, LinkContext, WordFeature
 from forager.types import Floats, Ids, Mask, Ragged
-from studies.apprentice.instances import Instances, split_by_target
+from forager_lab.metrics import Figure
+from studies.apprentice.crawls import CrawlInstances, split_by_target
 
-D_MAX = 8  # the widest window looked at
+D_MAX = 8  # the widest window
 MOST = 100  # words on either side of an anchor, as the apprentice has it
 SIZE = 1 << 22  # of the learner's tables: features hardly ever fall together
-DEALS = 5  # of the buckets among the targets, to see what chance does
+SHUFFLES = 5  # of the buckets among the targets, to see what comes by chance
 FEWEST = 5  # instances a feature must occur in, for its gain to count
-KINDS: tuple[Kind, ...] = ("offset", "words", "distance", "path")
+KINDS: tuple[WordFeature, ...] = ("offset", "words", "distance", "path")
 OFFSETS = tuple(range(-D_MAX, D_MAX + 1))
 USUAL = 5  # d_max of the apprentice
-NAMED = 8  # tags that are told by name
+NAMED = 8  # tags that have a name in the figure
 
 Reals: TypeAlias = NDArray[np.float64]
 Figures: TypeAlias = dict[str, Any]  # plain values only
 
 
-def offline(instances: Instances, classes: Sequence[str], *, most: int, seeds: int, seed: int) -> Figures:
-    """All of it, for the instances of one crawl: figures 6 to 9 on a sample of them, then the other features."""
+def offline_figures(instances: CrawlInstances, classes: Sequence[str], *, most: int, seeds: int, seed: int) -> Figures:
+    """All measures of the instances of one crawl: figures 6 to 9 on a sample of them, then the further features."""
     sample = instances.sample(most, seed)
-    words = Words.of(sample)
+    words = WindowFeatures.of(sample)
     high = sample.relevance > split_of(sample.relevance)
     return {
         "instances": len(instances),
@@ -56,7 +57,7 @@ def offline(instances: Instances, classes: Sequence[str], *, most: int, seeds: i
         "targets": len(np.unique(sample.targets)),
         "positive": float(high.mean()),
         "accuracy": {
-            kind: [plain(mean_accuracy(words.within(kind, d), sample, seeds)) for d in range(D_MAX + 1)]
+            kind: [as_list(mean_accuracy(words.within(kind, d), sample, seeds)) for d in range(D_MAX + 1)]
             for kind in KINDS
         },
         "gain": gains(words, high),
@@ -70,17 +71,17 @@ def offline(instances: Instances, classes: Sequence[str], *, most: int, seeds: i
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
-    """Shares of the tested instances that were told right."""
+class InstanceAccuracy:
+    """The share of tested instances that the learner got right: of negative ones, of positive ones, of all."""
 
     negative: float
     positive: float
     all: float
 
 
-def accuracy(clues: Ragged, relevance: Floats, learnt: Mask) -> Accuracy | None:
-    """Learn from some instances and test on the others; None where one side lacks one of the two kinds."""
-    learner = Buckets(SIZE)
+def accuracy(clues: Ragged, relevance: Floats, learnt: Mask) -> InstanceAccuracy | None:
+    """Learn from some instances and test on the others. None if one side lacks one of the two kinds."""
+    learner = HashedNaiveBayes(SIZE)
     learner.learn(clues.take(np.flatnonzero(learnt)), relevance[learnt])
     model = learner.linear()
     if model is None or learner.split is None:
@@ -90,33 +91,41 @@ def accuracy(clues: Ragged, relevance: Floats, learnt: Mask) -> Accuracy | None:
     if high.all() or not high.any():
         return None
     right = told == high
-    return Accuracy(float(right[~high].mean()), float(right[high].mean()), float(right.mean()))
+    return InstanceAccuracy(float(right[~high].mean()), float(right[high].mean()), float(right.mean()))
 
 
-def mean_accuracy(clues: Ragged, instances: Instances, seeds: int) -> Accuracy | None:
-    """Over so many splits of the targets."""
+def mean_accuracy(clues: Ragged, instances: CrawlInstances, seeds: int) -> InstanceAccuracy | None:
+    """The mean over so many splits of the targets."""
     relevance = instances.relevance
     found = [accuracy(clues, relevance, split_by_target(instances, seed)) for seed in range(seeds)]
     known = [(each.negative, each.positive, each.all) for each in found if each is not None]
-    return Accuracy(*np.mean(known, axis=0).tolist()) if known else None
+    return InstanceAccuracy(*np.mean(known, axis=0).tolist()) if known else None
 
 
-def plain(found: Accuracy | None) -> list[float] | None:
+def as_list(found: InstanceAccuracy | None) -> list[float] | None:
+    """Negative, positive, all: as it is kept."""
     return [found.negative, found.positive, found.all] if found else None
 
 
+def balanced(found: Sequence[float] | None) -> Figure:
+    """Of such a list: the mean of the accuracy on negatives and of that on positives."""
+    return None if found is None else (found[0] + found[1]) / 2
+
+
 def other_features(
-    instances: Instances, classes: Sequence[str], *, most: int, seeds: int, seed: int
+    instances: CrawlInstances, classes: Sequence[str], *, most: int, seeds: int, seed: int
 ) -> dict[str, list[float] | None]:
-    """Accuracy with the source's best class and with judged neighbours. Only links found before their target was
-    fetched: of the others the target itself may be among the neighbours."""
+    """Accuracy with the source's best class and with judged neighbours.
+
+    Only links that were found before their target was fetched: else the target itself may be among the neighbours.
+    """
     sample = instances.take(instances.targets > instances.sources).sample(most, seed)
     return {
-        name: plain(mean_accuracy(features(sample, around), sample, seeds))
+        name: as_list(mean_accuracy(features(sample, around), sample, seeds))
         for name, around in {
-            "words": Around("offset", USUAL, MOST),
-            "topics": Around("offset", USUAL, MOST, tuple(classes), topics=1),
-            "cocitation": Around("offset", USUAL, MOST, cocitation=True),
+            "words": LinkContext("offset", USUAL, MOST),
+            "topics": LinkContext("offset", USUAL, MOST, tuple(classes), topics=1),
+            "cocitation": LinkContext("offset", USUAL, MOST, cocitation=True),
         }.items()
     }
 
@@ -125,32 +134,34 @@ def other_features(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
-    """The features of each instance in the widest window, by kind, with their offsets: narrower windows are parts."""
+class WindowFeatures:
+    """The features of each instance in the widest window, by kind, with their offsets."""
 
     offsets: Ids  # (e,)
-    kinds: Mapping[Kind, Ragged]
+    kinds: Mapping[WordFeature, Ragged]
 
     @classmethod
-    def of(cls, instances: Instances) -> Words:
+    def of(cls, instances: CrawlInstances) -> WindowFeatures:
+        """Of these instances, a row for each."""
         windows = [
-            Window.of(visit.page.terms, visit.links.take(links.tolist()), D_MAX, MOST).offsets
+            ContextWindow.of(visit.page.terms, visit.links.take(links.tolist()), D_MAX, MOST).offsets
             for visit, links in instances.by_source()
         ]
-        kinds = {kind: features(instances, Around(kind, D_MAX, MOST)) for kind in KINDS}
+        kinds = {kind: features(instances, LinkContext(kind, D_MAX, MOST)) for kind in KINDS}
         return cls(np.concatenate([np.empty(0, np.int32), *windows]), kinds)
 
-    def within(self, kind: Kind, d_max: int) -> Ragged:
+    def within(self, kind: WordFeature, d_max: int) -> Ragged:
+        """The features of a narrower window."""
         return kept(self.kinds[kind], np.abs(self.offsets) <= d_max)
 
 
-def features(instances: Instances, around: Around) -> Ragged:
-    """A row for each instance."""
+def features(instances: CrawlInstances, around: LinkContext) -> Ragged:
+    """The features of each instance, in a row each."""
     return Ragged.concat([around(visit).take(links) for visit, links in instances.by_source()])
 
 
 def kept(rows: Ragged, where: Mask) -> Ragged:
-    """The rows without the values that are not wanted."""
+    """The rows with only the values where the mask is true."""
     before = np.concatenate(([0], np.cumsum(where)))
     return Ragged(rows.values[where], before[rows.offsets])
 
@@ -159,7 +170,7 @@ def kept(rows: Ragged, where: Mask) -> Ragged:
 
 
 def information_gain(with_high: Reals, with_low: Reals, high: int, low: int) -> Reals:
-    """In bits, of features that occur in so many of the high and of the low instances."""
+    """In bits, for features that occur in so many of the high and of the low instances."""
     count, present = high + low, with_high + with_low
     absent = count - present
     whole = float(entropy(np.array([high / count]))[0])
@@ -174,8 +185,8 @@ def entropy(share: Reals) -> Reals:
     return -(inside * np.log2(inside) + (1 - inside) * np.log2(1 - inside))
 
 
-def gains(words: Words, high: Mask) -> dict[str, list[float]]:
-    """For each offset the mean, the sum and the number of the features that count."""
+def gains(words: WindowFeatures, high: Mask) -> dict[str, list[float]]:
+    """For each offset: mean and sum of the gain, and the number of features."""
     plain_words = words.kinds["words"]
     rows = np.repeat(np.arange(len(plain_words), dtype=np.uint64), plain_words.lengths)
     found = [_gains(plain_words.values[at], rows[at], high) for at in (words.offsets == d for d in OFFSETS)]
@@ -197,15 +208,15 @@ def _gains(terms: NDArray[np.uint32], rows: NDArray[np.uint64], high: Mask) -> R
     return information_gain(with_high[enough], (present - with_high)[enough], *counts)
 
 
-def chance_gains(words: Words, high: Mask, targets: NDArray[np.int64], seed: int) -> dict[str, list[float]]:
-    """What remains if the buckets are dealt out anew: the median of several deals, for a single one may give the bucket
-    to a target that every page links to."""
-    deals = [gains(words, dealt_anew(high, targets, seed + deal)) for deal in range(DEALS)]
-    return {name: np.median([deal[name] for deal in deals], axis=0).tolist() for name in deals[0]}
+def chance_gains(words: WindowFeatures, high: Mask, targets: NDArray[np.int64], seed: int) -> dict[str, list[float]]:
+    """The gain that remains if the buckets are shuffled: the median of several shuffles, because a single one may give
+    the bucket to a target that every page links to."""
+    found = [gains(words, shuffled(high, targets, seed + at)) for at in range(SHUFFLES)]
+    return {name: np.median([each[name] for each in found], axis=0).tolist() for name in found[0]}
 
 
-def dealt_anew(high: Mask, targets: NDArray[np.int64], seed: int) -> Mask:
-    """The buckets of the targets in another order: what a word says of them is chance."""
+def shuffled(high: Mask, targets: NDArray[np.int64], seed: int) -> Mask:
+    """The buckets given to other targets, so that words say nothing of them."""
     _, first, at = np.unique(targets, return_index=True, return_inverse=True)
     anew: Mask = np.random.default_rng([seed, len(first)]).permutation(high[first])[at]
     return anew
@@ -214,8 +225,8 @@ def dealt_anew(high: Mask, targets: NDArray[np.int64], seed: int) -> Mask:
 # ---- leaves ---------------------------------------------------------------------------------------------------------
 
 
-def leaves_around(instances: Instances) -> Figures:
-    """For each offset: its mass; how often the leaf there is or sits in which element; how often it has no word."""
+def leaves_around(instances: CrawlInstances) -> Figures:
+    """For each offset: its mass, the share of leaves in each element, and the share of leaves without a word."""
     mass, wordless, leaves = np.zeros(len(OFFSETS)), np.zeros(len(OFFSETS)), np.zeros(len(OFFSETS))
     tags: list[Counter[str]] = [Counter() for _ in OFFSETS]
     for visit, links in instances.by_source():
@@ -240,7 +251,7 @@ def leaves_around(instances: Instances) -> Figures:
 
 
 def _shares(tags: Sequence[Counter[str]], leaves: Reals) -> dict[str, list[float]]:
-    """Of the most frequent elements the share of the leaves at each offset; `a`, which would cover them, included."""
+    """The share of leaves at each offset that the most frequent elements have, `a` included."""
     together: Counter[str] = sum(tags, Counter())
     ranked = sorted(together, key=lambda name: (-together[name], name))[:NAMED]
     return {

@@ -1,12 +1,13 @@
-"""What critics of a topic path say of pages, without crawling.
+"""Measures of critics, without crawling: the levels they give to pages, and how well they rank with few examples.
 
-*Levels.* A critic taught as for a crawl gives levels to pages that it was not shown; a table counts how many pages of
-each level by label (rows) were told to be at each level (columns), the last being outside. Two samples: the first pages
-of a crawl, as the thesis had it, and as many pages of each level, so that no answer is right by being the usual one.
+*Levels.* A critic is taught as for a crawl and gives levels to pages that it was not shown. A table counts the pages:
+rows are the level by label, columns the level that the critic gives, the last one is outside. There are two samples:
+the first pages of a crawl, as in the thesis, and equally many pages of each level, so that the most frequent answer is
+not right by itself.
 
-*Few examples.* Critics taught with so many examples a level rank all pages that none of them was shown, and each has an
-average precision. The lexical critic gives no more than n + 1 different answers; `finer` ranks the pages of a level by
-the score that they have at level 1.
+*Few examples.* Critics are taught with so many examples a level. They rank all pages that none of them was shown, and
+each has an average precision. The lexical critic gives only n + 1 different answers; `finer` ranks the pages of a level
+by their score at level 1.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from forager_lab.metrics import Figure
 from forager_lab.protocol import OTHER, OTHERS
 from forager_lab.quality import Judged, average_precision
 
-Table: TypeAlias = NDArray[np.int64]  # (n + 1, n + 1) pages: by label, as told
+LevelTable: TypeAlias = NDArray[np.int64]  # (n + 1, n + 1) pages: by label, by the critic
 
 CRAWLED, EVENLY = "crawled", "evenly"  # samples
 AS_IT_IS = "as it is"
-RULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # how levels are told: a critic, and changes of its settings
+RULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # how levels are given: a critic, and changes of its settings
     AS_IT_IS: ("lexical", {}),
     "1 parent term": ("lexical", {"parent_terms": 1}),
     "3 parent terms": ("lexical", {"parent_terms": 3}),
@@ -45,7 +46,7 @@ RULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # how levels are told: a
     "C-values by rarity": ("lexical:idf=true", {"weighted": True}),
     "phrases only": ("lexical:mode=thesis", {}),
 }
-BACKGROUND = 100  # pages of other topics that tell how rare a term is
+BACKGROUND = 100  # pages of other topics, from which the rarity of a term is counted
 EACH = 50  # pages of a level in the even sample
 BATCH = 64
 
@@ -53,14 +54,14 @@ BATCH = 64
 # ---- levels ---------------------------------------------------------------------------------------------------------
 
 
-def told_levels(
+def given_levels(
     lab: Laboratory, goal: LevelGoal, *, run: int, seed: int, crawled: Sequence[Url]
-) -> dict[str, dict[str, Table]]:
+) -> dict[str, dict[str, LevelTable]]:
     """A table for each rule and sample."""
     lesson = lesson_of(lab.web.truth, replace(goal, root=BACKGROUND), run=run, seed=seed)
     samples = {CRAWLED: crawled, EVENLY: _evenly(lab, goal.topic, np.random.default_rng([seed, run, EACH]))}
     path, shown = path_of(goal.topic), frozenset(lesson.examples)
-    tellers = _tellers(lab, lesson, goal.topic)
+    critics = _critics(lab, lesson, goal.topic)
     size = len(path) + 1
     tables = {name: {sample: np.zeros((size, size), np.int64) for sample in samples} for name in RULES}
     for sample, urls in samples.items():
@@ -69,8 +70,8 @@ def told_levels(
             level = level_by_label(lab.web.truth.labels.get(url, ()), path)
             if page is None or level is None:
                 continue
-            for name, told in _told(tellers, page):
-                tables[name][sample][level - 1, told - 1] += 1
+            for name, given in _given(critics, page):
+                tables[name][sample][level - 1, given - 1] += 1
     return tables
 
 
@@ -79,11 +80,11 @@ def _evenly(lab: Laboratory, topic: str, draw: np.random.Generator) -> list[Url]
     return [level[at] for level in levels for at in np.sort(draw.permutation(len(level))[:EACH]).tolist()]
 
 
-_Tellers: TypeAlias = list[tuple[HasLevels, dict[str, TopicLevels]]]  # critics, and the rules that go by their terms
+_Critics: TypeAlias = list[tuple[HasLevels, dict[str, TopicLevels]]]  # each with the rules that use its terms
 
 
-def _tellers(lab: Laboratory, lesson: Lesson, topic: str) -> _Tellers:
-    found: _Tellers = []
+def _critics(lab: Laboratory, lesson: Lesson, topic: str) -> _Critics:
+    found: _Critics = []
     for spec in dict.fromkeys(spec for spec, _ in RULES.values()):
         source = with_levels(taught(lab, Spec.parse(spec), lesson, topic))
         levels = source.levels
@@ -96,14 +97,15 @@ def _tellers(lab: Laboratory, lesson: Lesson, topic: str) -> _Tellers:
     return found
 
 
-def _told(tellers: _Tellers, page: Page) -> Iterator[tuple[str, int]]:
-    for source, rules in tellers:
+def _given(critics: _Critics, page: Page) -> Iterator[tuple[str, int]]:
+    for source, rules in critics:
         terms = source.terms_of(page)
         for name, levels in rules.items():
             yield name, levels.page_level(terms.terms, terms.weights)
 
 
 def taught(lab: Laboratory, spec: Spec, lesson: Lesson, topic: str, seed: int = 0) -> Critic:
+    """The critic of this spec, taught with these examples."""
     critic = make_critic(spec.name, {"focus": [topic], "seed": seed}, spec.options)
     pairs = [(p, label) for p, label in zip(lab.pages(lesson.examples), lesson.labels, strict=True) if p is not None]
     critic.fit((page for page, _ in pairs), (label for _, label in pairs))
@@ -126,10 +128,10 @@ FEW_CRITICS = (LEXICAL, FINER, *SAME, MORE, WORDS)
 def few_examples(
     lab: Laboratory, topic: str, sizes: Sequence[int], *, draws: int, seed: int
 ) -> dict[str, list[list[Figure]]]:
-    """The average precision of each critic: a row a size, a value a draw; None where a topic has too few pages."""
+    """The average precision of each critic: a row for each size, a value for each draw. None: too few pages."""
     found: dict[str, list[list[Figure]]] = {name: [[None] * draws for _ in sizes] for name in FEW_CRITICS}
     classes = {
-        (row, draw): _Class(lab, topic, size, draw, seed)
+        (row, draw): _TaughtAlike(lab, topic, size, draw, seed)
         for row, size in enumerate(sizes)
         if 2 * size <= len(lab.web.truth.relevant(topic))
         for draw in range(draws)
@@ -138,7 +140,7 @@ def few_examples(
     pages = (page for page in lab.pages(urls) if page is not None)
     while classes and (batch := list(islice(pages, BATCH))):
         terms_of = next(iter(classes.values())).levels.terms_of  # all find the same terms
-        seen = [_Seen(*each) for each in zip(batch, map(terms_of, batch), by_path.judge(batch), strict=True)]
+        seen = [_ReadPage(*each) for each in zip(batch, map(terms_of, batch), by_path.judge(batch), strict=True)]
         for each in classes.values():
             each.judge([one for one in seen if one.page.url not in each.shown])
     for (row, draw), each in classes.items():
@@ -148,16 +150,16 @@ def few_examples(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Seen:
-    """What is the same of a page whatever the examples."""
+class _ReadPage:
+    """A page, and what is the same of it for all examples."""
 
     page: Page
     terms: TermList
     by_path: Judgement
 
 
-class _Class:
-    """The critics that were taught with the same examples, and what they say."""
+class _TaughtAlike:
+    """Critics that were taught with the same examples, and what they say of pages."""
 
     def __init__(self, lab: Laboratory, topic: str, size: int, draw: int, seed: int) -> None:
         lesson = lesson_of(lab.web.truth, LevelGoal(topic, size), run=draw, seed=seed)
@@ -169,7 +171,7 @@ class _Class:
         self._relevant, self._truth = frozenset(lab.web.truth.relevant(topic)), list[bool]()
         self._said: dict[str, list[float]] = {name: [] for name in FEW_CRITICS}
 
-    def judge(self, pages: Sequence[_Seen]) -> None:
+    def judge(self, pages: Sequence[_ReadPage]) -> None:
         self._truth += [each.page.url in self._relevant for each in pages]
         self._said[WORDS] += [each.by_path.relevance for each in pages]
         for name, critic in self._critics.items():
@@ -192,7 +194,7 @@ def _by_path(topic: str) -> Critic:
 
 
 def _with_others(lab: Laboratory, lesson: Lesson, topic: str, draw: np.random.Generator) -> Lesson:
-    """The examples of the topic alone, and the usual number of pages that are not under it."""
+    """Only the examples of the topic, and the usual number of pages that are not under it."""
     wanted = frozenset(lab.web.truth.relevant(topic))
     others = [url for url in lab.web.truth.labels if url not in wanted]
     examples = [url for url, label in zip(lesson.examples, lesson.labels, strict=True) if label == topic]

@@ -1,85 +1,85 @@
-"""How well the path forager names the pages of paths through a site that it has not seen: the thesis' table 2.
+"""A measure: how well the CRF names the pages of paths through a site that it has not seen. Table 2 of its thesis.
 
-Each group of a path web is left out in turn. The model is trained on paths drawn from the others, and tested on paths
-drawn from the one left out; all begin on pages of the sort that groups are entered by. 78 of 122 training paths and 43
-of 68 test paths end in a goal, as in the thesis, and as large a share of any other number. Labels are those of
-`ShownPath.labels`; the model's are the likeliest of the whole path. Summed over the groups, for a label c:
+Each group of a path web is left out in turn. The model is trained on paths drawn from the other groups, and tested on
+paths drawn from the one left out. All paths begin on pages with the same labels as the pages by which groups are
+entered. 78 of 122 training paths and 43 of 68 test paths end in a goal, as in the thesis; other numbers of paths have
+the same share. True labels are those of `ShownPath.labels`; the model gives the likeliest labels of the whole path.
+Summed over the groups, for a label c:
 
     precision(c) = pages of c that are named c / pages named c        recall(c) = the same / pages of c
 
-*goal* is that of the label goal; *all states* the mean over all labels that test paths have, a label that no page was
-given counting 0. *Paths*: the share of paths whose last page is likelier goal than fail just if they arrive.
+*goal*: precision and recall of the label goal. *all states*: the mean over all labels that test paths have; a label
+that the model gave to no page has precision 0. *paths*: the share of paths for which the model is right about the end:
+the last page is likelier goal than fail if and only if the path ends in a goal.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import chain
-from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from xxhash import xxh3_128
 
 from forager.learn.focus import below
-from forager.paths import Ground, Outcome, ShownPath
+from forager.paths import Ground, PathOutcome, ShownPath
 from forager.paths.sampling import sample_paths
 from forager.registry import Spec
 from forager.strategies import PathForager, make_strategy
 from forager.types import Parts, Url
-from forager_lab.cells import code_fingerprint
 from forager_lab.laboratory import Laboratory
 from forager_lab.protocol import OTHER, Teaching, left_out
-from studies.layout import Section, share, table
 
 Labels: TypeAlias = tuple[str, ...]  # of the pages of a path
 
-COUNTS = (10, 20, 50, 122, 2000)  # training paths; the last are more than anybody would show
-MANY = 1000  # so many are drawn only once
-TESTED = 68
-ARRIVING = 78 / 122  # share of the paths
-LONGEST = 8
+COUNTS = (10, 20, 50, 122, 2000)  # of training paths; nobody would show as many as the last
+MANY = 1000  # so many paths are drawn only once
+TESTED = 68  # test paths
+ARRIVING = 78 / 122  # the share of paths that end in a goal
+LONGEST = 8  # steps of a path
 MODELS = {"dual": "crf", "single": "crf:states=single", "dual, features of the thesis": "crf:features=thesis"}
-THESIS = "goal precision .896, recall .924; all states .792, .825; trained on 122 paths of 7 universities, 26 labels."
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class NamingCounts:
     """Counts of pages by label, and of paths."""
 
-    there: Counter[str] = field(default_factory=Counter)
-    named: Counter[str] = field(default_factory=Counter)
-    right: Counter[str] = field(default_factory=Counter)
+    there: Counter[str] = field(default_factory=Counter)  # by true label
+    named: Counter[str] = field(default_factory=Counter)  # by the label that the model gave
+    right: Counter[str] = field(default_factory=Counter)  # where the two are the same
     paths: int = 0
-    told: int = 0  # paths whose end was foretold rightly
+    told: int = 0  # paths for which the model is right about the end
 
     @classmethod
     def of(cls, paths: Sequence[ShownPath], named: Sequence[Labels], chances: Sequence[float]) -> Self:
-        """Paths that can be read, with the labels given to them and the chance that each arrives."""
+        """Counted over paths, with the labels the model gave and the chance that each ends in a goal.
+
+        A path without labels could not be read; it does not count.
+        """
         read = [at for at, labels in enumerate(named) if labels]
         both = [pair for at in read for pair in zip(paths[at].labels, named[at], strict=True)]
-        told = [(paths[at].outcome is Outcome.GOAL) == (chances[at] > 0.5) for at in read]
+        told = [(paths[at].outcome is PathOutcome.GOAL) == (chances[at] > 0.5) for at in read]
         right = Counter(label for label, name in both if label == name)
         return cls(Counter(label for label, _ in both), Counter(name for _, name in both), right, len(told), sum(told))
 
-    def __add__(self, other: Naming) -> Naming:
+    def __add__(self, other: NamingCounts) -> NamingCounts:
         pages = (self.there + other.there, self.named + other.named, self.right + other.right)
-        return Naming(*pages, self.paths + other.paths, self.told + other.told)
+        return NamingCounts(*pages, self.paths + other.paths, self.told + other.told)
 
     def of_label(self, label: str) -> tuple[float, float]:
-        """Precision and recall."""
+        """Precision and recall of a label."""
         return self.right[label] / max(self.named[label], 1), self.right[label] / max(self.there[label], 1)
 
     @property
     def accuracy(self) -> float:
-        """The share of pages that are named rightly, whatever their label."""
+        """The share of pages with the right label."""
         return self.right.total() / max(self.there.total(), 1)
 
     def of_all(self) -> tuple[float, float]:
+        """Precision and recall, each the mean over all labels."""
         each = np.array([self.of_label(label) for label in self.there])
         precision, recall = each.mean(axis=0).tolist() if len(each) else (0.0, 0.0)
         return precision, recall
@@ -87,7 +87,7 @@ class Naming:
 
 @dataclass(frozen=True)
 class LabelPart:
-    """One group left out: what its pages are taken for."""
+    """The labels that a model gives to the pages of a group that was left out."""
 
     target: str
     column: str
@@ -109,28 +109,20 @@ class LabelPart:
         shown, test = draw(taught, self.count, starts, self.seed), draw(tested, TESTED, starts, self.seed + 1)
         untaught = make_strategy(spec.name, {"seed": self.seed}, spec.options)
         assert isinstance(untaught, PathForager)
-        with warnings.catch_warnings(action="ignore"):  # a label used once is no slip in a drawn path
+        with warnings.catch_warnings(action="ignore"):  # in a drawn path, a label that is used once is no mistake
             forager = untaught.taught(taught, shown)
-        found = Naming.of(test, forager.labelled(tested, test), forager.goal_chances(tested, test).tolist())
+        found = NamingCounts.of(test, forager.labelled(tested, test), forager.goal_chances(tested, test).tolist())
         counts = {name: dict(getattr(found, name)) for name in ("there", "named", "right")}
         return {**counts, "paths": found.paths, "told": found.told}
 
     @staticmethod
-    def read(parts: Parts) -> Naming:
+    def read(parts: Parts) -> NamingCounts:
         there, named, right = (Counter[str](parts[name]) for name in ("there", "named", "right"))
-        return Naming(there, named, right, int(parts["paths"]), int(parts["told"]))
-
-
-@cache
-def code_behind() -> str:
-    """A fingerprint of the code that makes parts."""
-    digest = xxh3_128(code_fingerprint().encode())
-    digest.update(Path(__file__).read_bytes())
-    return digest.hexdigest()[:12]
+        return NamingCounts(there, named, right, int(parts["paths"]), int(parts["told"]))
 
 
 def ground_of(lab: Laboratory, target: str, urls: Sequence[Url]) -> Ground:
-    """These pages, with what they are called where that is anything but other."""
+    """These pages, those that are targets, and the labels of the others."""
     labels = {url: (lab.web.truth.labels[url] or (OTHER,))[0] for url in urls}
     met = frozenset(url for url, label in labels.items() if below(label, target))
     milestones = {url: label for url, label in labels.items() if url not in met and label != OTHER}
@@ -138,32 +130,12 @@ def ground_of(lab: Laboratory, target: str, urls: Sequence[Url]) -> Ground:
 
 
 def entered_by(lab: Laboratory, groups: Iterable[str]) -> frozenset[str]:
-    """The labels of the pages that groups are entered by."""
+    """The labels of the pages by which groups are entered."""
     seeds = chain.from_iterable(lab.web.seeds(group) for group in groups)
     return frozenset(label for url in seeds for label in lab.web.truth.labels.get(url, ())) - {OTHER}
 
 
 def draw(ground: Ground, count: int, starts: frozenset[str], seed: int) -> tuple[ShownPath, ...]:
+    """Paths that start on pages of these labels."""
     goals = round(ARRIVING * count)
     return sample_paths(ground, goals=goals, fails=count - goals, longest=LONGEST, starts=starts, seed=seed)
-
-
-Labelled: TypeAlias = Mapping[tuple[str, int], Naming]  # by model and number of training paths
-
-
-def labelling_section(labelled: Labelled, groups: Sequence[str], draws: int) -> Section:
-    rows = []
-    for (model, count), naming in labelled.items():
-        told = naming.told / naming.paths if naming.paths else None
-        figures = (*naming.of_label("goal"), *naming.of_all(), naming.accuracy, told)
-        rows.append([model, f"{count:,}", *map(share, figures)])
-    goal, every = ["goal: precision", "recall"], ["all states: precision", "recall"]
-    head = ["states", "paths", *goal, *every, "pages named rightly", "paths told rightly"]
-    text = (
-        f"The CRF names the pages of {TESTED} paths through a university that it has not seen, of which "
-        f"{round(ARRIVING * TESTED)} end in a goal; summed over {', '.join(name.capitalize() for name in groups)} and "
-        f"{draws} draws of paths, of {MANY:,} and more one. All paths are drawn from the links of the web, from the "
-        "department's page on. Over all states: the mean over the labels of the test paths. *Paths told rightly*: "
-        "those whose last page is likelier a goal than a fail just if it is one."
-    )
-    return Section("labelling", "Names of pages", text, THESIS, table=table(head, rows))

@@ -1,4 +1,8 @@
-"""The study of the path models as a page of docs."""
+"""The page of the study, section by section.
+
+The texts in the code say what is shown, how it is defined and what the papers reported. What the figures mean is
+written by hand, in docs/lab/paths-reading.toml.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from forager.collection.courses import Accuracy, Found, Kind
 from forager_lab.metrics import Figure, mean
 from forager_lab.plots import recall_curves
 from forager_lab.results import GOALS, THRESHOLDS
-from studies.apprentice.study import STEERED_BY
-from studies.layout import Section, runs, share, table
-from studies.page import write_study
-from studies.paths.course_typing import typing_section
-from studies.paths.labelling import labelling_section
+from studies.apprentice import STEERED_BY
+from studies.page import Section, how_made, runs_text, share, table, write_study
+from studies.paths.labelling import ARRIVING, MANY, TESTED
 from studies.paths.study import (
     COURSES,
     COURSES_AGAIN,
@@ -23,14 +26,16 @@ from studies.paths.study import (
     TOPIC,
     VITERBI,
     WORDS,
-    PathStudy,
+    Labelled,
+    PathsStudy,
 )
 
 INTRODUCTION = """\
-Methods that know how a target is reached, taught before the crawl and then let alone: the context graph (Diligenti et
-al. 2000), the reinforcement spider (Rennie & McCallum 1999), the HMM (Liu, Janssen & Milios 2006), the MEMM (Liu,
-Milios & Korba 2008) and the CRF path forager, beside what does not know the way: breadth-first, best-first, the
-apprentice; and beside the two that know the truth, `oracle` (of each link's target) and `lookahead` (of the whole web).
+Methods that are taught before the crawl how a target is reached, and learn no more during it: the context graph
+(Diligenti et al. 2000), the reinforcement spider (Rennie & McCallum 1999), the HMM (Liu, Janssen & Milios 2006), the
+MEMM (Liu, Milios & Korba 2008) and the CRF path forager. Beside them are methods that do not know the way
+(breadth-first, best-first, the apprentice) and two that know the truth: `oracle` (of each link's target) and
+`lookahead` (of the whole web).
 How it is measured: [the laboratory](README.md); what each one computes: [strategies](../strategies/README.md)."""
 PICTURED = ("breadth-first", "best-first", "q-value", "memm", "crf", "oracle", "lookahead")
 COMPARED = ((PAPER, "best-first"), (PAPER, VITERBI), (OURS[0], "best-first"), (OURS[1], OURS[2]))
@@ -42,22 +47,38 @@ NAMES = {
     TEXT: "the same, text",
     STEERED_BY: "apprentice",
 }
+LABELLING_REPORTED = (
+    "goal precision .896, recall .924; all states .792, .825; trained on 122 paths of 7 universities, 26 labels."
+)
+TYPING_REPORTED = 0.65  # of headings
 
 Topics: TypeAlias = Mapping[str, Mapping[str, Any]]  # figures of each
 
 
-def write_page(study: PathStudy, folder: Path) -> Path:
+def write_paths_page(study: PathsStudy, folder: Path) -> Path:
     """Write the pictures into the folder, and the page beside it; returns the page."""
     topics = {name.removeprefix(TOPIC): report for name, report in study.reports.items() if name.startswith(TOPIC)}
     sections = [
         courses(study.reports[COURSES]),
         again(study.reports[COURSES_AGAIN]),
-        labelling_section(study.labelled, study.groups, study.scheme.draws),
-        harvests(topics, study.scheme.runs),
-        similarities(topics, study.scheme.runs),
-        typing_section(study.typed),
+        labelling(study.labelled, study.groups, study.plan.draws),
+        harvests(topics, study.plan.runs),
+        similarities(topics, study.plan.runs),
+        course_parts(study.typed),
     ]
     return write_study(folder, "The path models: a study", INTRODUCTION, sections, _made(study))
+
+
+def _made(study: PathsStudy) -> str:
+    plan = study.plan
+    courses_web, topics_web = Path(plan.courses_web).name, Path(plan.topics_web).name
+    command = [
+        f"python -m studies paths --courses $WEBS/{courses_web} --web $WEBS/{topics_web}",
+        f"--topics {','.join(plan.topics)}",
+        f"--runs {plan.runs} --draws {plan.draws} --seed {plan.seed}",
+    ]
+    names = "\n".join(f"- {name}: `{spec}`" for spec, name in NAMES.items())
+    return how_made(command, "crawls and other parts", study.codes, names)
 
 
 def courses(report: Mapping[str, Any]) -> Section:
@@ -74,9 +95,10 @@ def courses(report: Mapping[str, Any]) -> Section:
     ]
     chosen = {**report, "results": [row for row in report["results"] if row["strategy"] in PICTURED]}
     text = (
-        "Four universities, each crawled from the home page of its department to the end, by what was learnt on the "
-        "other three and on pages of many more. Pages fetched until 50 % and 90 % of the course pages that can be "
-        "reached, summed over the four; the share found after a tenth of the site, mean of the four; then for each."
+        "Four universities. Each is crawled from the home page of its department to the end, by models that were "
+        "taught on the other three and on pages of many more. Pages fetched until 50 % and 90 % of the course pages "
+        "that can be reached, summed over the four; the share found after a tenth of the site, mean of the four; then "
+        "the pages for each university."
     )
     heads = ["strategy", *(f"to {goal} %" for goal in GOALS), "after 10 %", *groups]
     pictures = {f"recall-{group}": recall_curves(chosen, group).svg for group in groups}
@@ -84,21 +106,41 @@ def courses(report: Mapping[str, Any]) -> Section:
 
 
 def again(report: Mapping[str, Any]) -> Section:
-    """What depends on chance, taught several times."""
+    """Pages until half and most of the courses, for models that were taught several times."""
     rows = []
     for row in report["results"]:
         found = [group["pages_to_runs"] for group in row["groups"].values()]
         sums = [{goal: _sum(each[goal][run] for each in found) for goal in GOALS} for run in range(report["runs"])]
         rows.append([_named(row["strategy"]), *map(_both, [*sums, row["pages_to"]])])
     text = (
-        "Links and paths that teach are drawn by chance. Drawn anew, pages to 50 % / 90 % summed over the four, and "
-        "the mean."
+        "The links and paths that teach are drawn by chance. Here they are drawn several times: for each draw, pages "
+        "to 50 % / 90 % summed over the four; then the mean."
     )
     heads = ["strategy", *(f"draw {run + 1}" for run in range(report["runs"])), "mean"]
     return Section("again", "Taught again", text, table=table(heads, rows))
 
 
+def labelling(labelled: Labelled, groups: Sequence[str], draws: int) -> Section:
+    """How well the CRF names pages."""
+    rows = []
+    for (model, count), naming in labelled.items():
+        told = naming.told / naming.paths if naming.paths else None
+        figures = (*naming.of_label("goal"), *naming.of_all(), naming.accuracy, told)
+        rows.append([model, f"{count:,}", *map(share, figures)])
+    goal, every = ["goal: precision", "recall"], ["all states: precision", "recall"]
+    head = ["states", "paths", *goal, *every, "pages named rightly", "paths told rightly"]
+    text = (
+        f"The CRF names the pages of {TESTED} paths through a university that it has not seen, of which "
+        f"{round(ARRIVING * TESTED)} end in a goal; summed over {', '.join(name.capitalize() for name in groups)} and "
+        f"{draws} draws of paths, or one draw of {MANY:,} paths and more. All paths are drawn from the links of the "
+        "web and start at the department's page. *All states*: the mean over the labels of the test paths. *Paths told "
+        "rightly*: the last page is likelier a goal than a fail if and only if it is a goal."
+    )
+    return Section("labelling", "Names of pages", text, LABELLING_REPORTED, table=table(head, rows))
+
+
 def harvests(topics: Topics, count: int) -> Section:
+    """The share of relevant pages on each topic."""
     names = [row["strategy"] for row in next(iter(topics.values()))["results"]]
     rows = [
         [
@@ -109,15 +151,15 @@ def harvests(topics: Topics, count: int) -> Section:
         for name in names
     ]
     text = (
-        "Taught with half of the pages of a topic, started from three pages of the outermost layer around that half. "
-        "Share of relevant pages, by truth, among the first R pages, those of the half that taught left out of the "
-        f"count; mean of {runs(count)}."
+        "The models are taught with half of the pages of a topic. A crawl starts from three pages of the outermost "
+        "layer around that half. Share of relevant pages, by truth, among the first R pages, without those of the half "
+        f"that taught; mean of {runs_text(count)}."
     )
     return Section("topics", "Topics of one web, halved", text, table=table(["strategy", *topics, "mean"], rows))
 
 
 def similarities(topics: Topics, count: int) -> Section:
-    """The MEMM paper's own measures."""
+    """The measures of the MEMM's paper."""
     names = [row["strategy"] for row in next(iter(topics.values()))["results"]]
     names = [name for name in names if name in ("breadth-first", "best-first", "oracle") or name.startswith("memm")]
     heads = ["topic", "strategy", *(f"at {least}" for least in THRESHOLDS), "sigma"]
@@ -127,9 +169,9 @@ def similarities(topics: Topics, count: int) -> Section:
         for name, row in ((name, _of(report, name)) for name in names)
     ]
     text = (
-        "The measures of the MEMM's paper: the share of the pages crawled, those that taught left out, that are at "
-        "least so similar to one of the examples (TF-IDF cosine), and sigma, the largest mean similarity of all pages "
-        f"to one example; 2R pages, mean of {runs(count)}. "
+        "The measures of the MEMM's paper: the share of the pages crawled, without those that taught, whose similarity "
+        "to one of the examples (TF-IDF cosine) is at least so large; and sigma, the largest mean similarity of all "
+        f"pages to one example; 2R pages, mean of {runs_text(count)}. "
         + " ".join([*_wins(topics, names), *_best_set(topics, names)])
     )
     paper = (
@@ -151,6 +193,35 @@ def _best_set(topics: Topics, names: Sequence[str]) -> Iterator[str]:
         best = [max(SETS, key=lambda name: _sigma(report, name)) for report in topics.values()]
         told = ", ".join(f"{_named(name)} on {best.count(name)}" for name in SETS)
         yield f"Of the sets of features the best by sigma is {told}."
+
+
+def course_parts(found: Accuracy) -> Section:
+    """How many parts of course pages get their right type."""
+    pages = len({outcome.label.url for outcome in found.outcomes})
+    sorts = [("headings", Found.HEADING), ("anchors", Found.ANCHOR), ("both", None)]
+    counts = [sum(sort in (None, outcome.label.found) for outcome in found.outcomes) for _, sort in sorts]
+    rows = [
+        [name, f"{count}", share(found.share(sort)), share(found.share(sort, typed=True))]
+        for (name, sort), count in zip(sorts, counts, strict=True)
+    ]
+    by_type = [
+        [kind.value, str(tally.labelled), share(tally.precision), share(tally.recall)]
+        for kind, tally in found.by_type.items()
+        if kind is not Kind.NONE
+    ]
+    text = (
+        f"{len(found.outcomes)} headings and anchors of {pages} course pages of Cornell, Washington and Wisconsin, "
+        "labelled by reading what stands under or behind them (`data/course-parts.tsv`); the words and rules were "
+        "chosen on pages of other universities. *right*: the share that has the type of the label; *with a type*: "
+        "the same, without the labels none."
+    )
+    tables = [
+        table(["", "labels", "right", "with a type"], rows),
+        table(["type", "labels", "precision", "recall"], by_type),
+    ]
+    return Section(
+        "typing", "Parts of course pages", text, f"about {TYPING_REPORTED:.0%} by headings.", table="\n\n".join(tables)
+    )
 
 
 def _named(strategy: str) -> str:
@@ -177,17 +248,3 @@ def _both(pages_to: Mapping[str, Figure]) -> str:
 
 def _count(value: Figure) -> str:
     return "–" if value is None else f"{value:,.0f}"
-
-
-def _made(study: PathStudy) -> str:
-    scheme = study.scheme
-    command = [
-        "forager lab study paths",
-        f"--topics {','.join(scheme.topics)}",
-        f"--runs {scheme.runs} --draws {scheme.draws} --seed {scheme.seed}",
-    ]
-    names = "\n".join(f"- {name}: `{spec}`" for spec, name in NAMES.items())
-    codes = ", ".join(f"{code} ({count})" for code, count in study.codes.items())
-    said = " \\\n  ".join(command)
-    made = f"{sum(study.codes.values())} crawls and other parts; code that made them: {codes}."
-    return "\n\n".join([f"```\n{said}\n```", names, made])

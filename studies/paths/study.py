@@ -1,13 +1,13 @@
-"""The study of the path models: what they fetch on the way to course pages, and to topics.
+"""The plan of the study and its crawls: the pages that path models fetch on the way to course pages, and to topics.
 
-    courses       four universities of webkb, each crawled with what was learnt on the other ones and on many more; what
-                  depends on chance is taught several times
-    topics        of wikispeedia, halved: taught with half of the pages of a topic, tested on the other half; from pages
-                  that are as far from the topic as there are any
+    courses       four universities of webkb, each crawled by models that were taught on the others and on many more
+                  pages; what depends on chance is taught several times
+    topics        of wikispeedia, halved: taught with half of the pages of a topic, tested on the other half, from pages
+                  as far from the topic as there are
     labelling     the states that the CRF gives to the pages of paths through a university that it has not seen
-    typing        the parts of course pages, against labels by hand
+    typing        the types of the parts of course pages, against labels by hand
 
-Crawls are cells of a matrix (`forager_lab.matrix`), the labelling is kept in parts.
+Crawls are cells of a matrix (`forager_lab.matrix`); the labelling is kept in parts.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from forager.collection.courses import Accuracy
+from forager.collection.courses import Accuracy, accuracy, parts_of, read_labels
 from forager.errors import ForagerError
 from forager_lab.experiment import PathGoal, Plan, TopicGoal, laboratory
 from forager_lab.matrix import KEPT, Done, Note, Tell, run_matrix
 from forager_lab.protocol import left_out
 from forager_lab.results import figures
-from studies.apprentice.study import STEERED_BY
-from studies.keeping import Kept
-from studies.parts import make_parts
-from studies.paths.course_typing import type_parts
-from studies.paths.labelling import COUNTS, MANY, MODELS, Labelled, LabelPart, code_behind
+from studies.apprentice import STEERED_BY
+from studies.kept_parts import PartsFolder, code_behind, make_parts
+from studies.paths import labelling
+from studies.paths.labelling import COUNTS, MANY, MODELS, LabelPart, NamingCounts
 
 TARGET, GROUPS = "course", "university"
 PAPER = "memm:features=all:drawn=walks:states=5:inference=marginal"  # the MEMM as it was published
@@ -54,7 +53,7 @@ COURSES, COURSES_AGAIN, TOPIC = "courses", "courses, taught again", "topic · "
 
 
 @dataclass(frozen=True)
-class Scheme:
+class PathsPlan:
     """What is tried, on what."""
 
     courses_web: str
@@ -62,19 +61,20 @@ class Scheme:
     parts: Path  # labels by hand of the parts of course pages
     topics: tuple[str, ...] = TOPICS
     runs: int = 1  # on topics
-    draws: int = 3  # times that what depends on chance is taught for courses
+    draws: int = 3  # so often models that depend on chance are taught for courses
     seed: int = 0
-    crawlers: tuple[str, ...] = CRAWLERS
-    again: tuple[str, ...] = AGAIN
+    crawlers: tuple[str, ...] = CRAWLERS  # for courses
+    again: tuple[str, ...] = AGAIN  # for courses, taught several times
     on_topics: tuple[str, ...] = ON_TOPICS
-    models: Mapping[str, str] = field(default_factory=lambda: MODELS)  # that name pages
-    counts: tuple[int, ...] = COUNTS  # of training paths, for that
+    models: Mapping[str, str] = field(default_factory=lambda: MODELS)  # those that name pages
+    counts: tuple[int, ...] = COUNTS  # of the training paths of those
 
     def __post_init__(self) -> None:
         if min(self.runs, self.draws) < 1:
             raise ForagerError("--runs and --draws must be at least 1")
 
-    def plans(self) -> dict[str, Plan]:
+    def matrix(self) -> dict[str, Plan]:
+        """The experiments: for courses, for courses taught again, and for each topic."""
         goal = PathGoal(TARGET, GROUPS)
         topics = {f"{TOPIC}{topic}": TopicGoal(topic, halved=True, far=True) for topic in self.topics}
         return {
@@ -87,6 +87,7 @@ class Scheme:
         }
 
     def label_parts(self, groups: list[str]) -> list[LabelPart]:
+        """One for each model, number of training paths, group and draw."""
         return [
             LabelPart(TARGET, GROUPS, group, model, count, self.seed + draw)
             for model in self.models.values()
@@ -96,11 +97,14 @@ class Scheme:
         ]
 
 
-@dataclass(frozen=True)
-class PathStudy:
-    """A scheme carried out."""
+Labelled: TypeAlias = Mapping[tuple[str, int], NamingCounts]  # by model and number of training paths
 
-    scheme: Scheme
+
+@dataclass(frozen=True)
+class PathsStudy:
+    """A plan that was carried out."""
+
+    plan: PathsPlan
     done: Done
     reports: Mapping[str, Mapping[str, Any]]  # figures of each experiment
     groups: tuple[str, ...]
@@ -109,24 +113,27 @@ class PathStudy:
     codes: Mapping[str, int]  # fingerprints of the code that made cells and parts, with their number
 
 
-def run_path_study(
-    scheme: Scheme,
+def run_paths_study(
+    plan: PathsPlan,
     folder: Path = KEPT,
     *,
     jobs: int = 1,
     fresh: bool = False,
     tell: Tell = lambda progress: None,
     note: Note = lambda line: None,
-) -> PathStudy:
-    """Make what is missing, by so many processes, and put all together. `fresh`: so is what other code made."""
-    typed = type_parts(scheme.courses_web, scheme.parts)  # first, because its file may be wrong
-    done = run_matrix(scheme.plans(), folder, jobs=jobs, fresh=fresh, tell=tell, note=note)
+) -> PathsStudy:
+    """Make the crawls and parts that are missing, by so many processes, and put all together.
+
+    `fresh`: what other code made is made again.
+    """
+    typed = type_parts(plan.courses_web, plan.parts)  # first, because its file may be wrong
+    done = run_matrix(plan.matrix(), folder, jobs=jobs, fresh=fresh, tell=tell, note=note)
     if done.failed:
         raise ForagerError("; ".join(done.failed))
-    groups = left_out(laboratory(scheme.courses_web), GROUPS)
-    parts = scheme.label_parts(groups)
-    made = make_parts(scheme.courses_web, Kept(folder, code_behind(), fresh=fresh), parts, jobs, note)
-    named = {spec: name for name, spec in scheme.models.items()}
+    groups = left_out(laboratory(plan.courses_web), GROUPS)
+    parts = plan.label_parts(groups)
+    made = make_parts(plan.courses_web, PartsFolder(folder, code_behind(labelling), fresh=fresh), parts, jobs, note)
+    named = {spec: name for name, spec in plan.models.items()}
     each = [(named[part.model], part.count, LabelPart.read(found)) for part, found in zip(parts, made, strict=True)]
     labelled = {
         (model, count): reduce(add, (naming for *key, naming in each if key == [model, count]))
@@ -134,4 +141,15 @@ def run_path_study(
     }
     reports = {name: figures(experiment) for name, experiment in done.experiments.items()}
     codes = Counter(done.codes) + Counter(str(found["code"]) for found in made)
-    return PathStudy(scheme, done, reports, tuple(groups), labelled, typed, codes)
+    return PathsStudy(plan, done, reports, tuple(groups), labelled, typed, codes)
+
+
+def type_parts(web: str, labels: Path) -> Accuracy:
+    """How many parts of the labelled pages of a web get their right type."""
+    try:
+        with labels.open(encoding="utf-8") as lines:
+            said = list(read_labels(lines, where=str(labels)))
+    except OSError as error:
+        raise ForagerError(f"{labels} cannot be read: {error.strerror}; name the labels with --parts FILE") from None
+    pages = laboratory(web).pages(list(dict.fromkeys(label.url for label in said)))
+    return accuracy([part for page in pages if page is not None for part in parts_of(page)], said)

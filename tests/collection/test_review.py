@@ -31,7 +31,7 @@ from forager.collection.review import (
     sample,
 )
 from forager.errors import ForagerError
-from forager.project import Project, new_project
+from forager.project import Project
 from forager.store import Catalogue, Entry
 from tests.lab.warc import write_web
 
@@ -54,7 +54,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A collection of 12 pages that the critic keeps and 8 that it does not."""
     folder = tmp_path_factory.mktemp("judging")
     web = write_web(folder / "web", PAGES)
-    project = new_project(folder / "project", TOML.format(web), ["http://a.test/0"])
+    project = Project.create(folder / "project", TOML.format(web), ["http://a.test/0"])
     asyncio.run(project.crawl())
     return project.folder
 
@@ -288,7 +288,7 @@ def wrong(folder: Path) -> Iterator[tuple[Path, list[str], str]]:
     yield folder / "nowhere", [], "is no project"
     yield folder, ["--report"], "there are no verdicts"
     yield folder, ["--judge", "../ann"], "cannot be the name of a judge"
-    fresh = new_project(folder / "fresh", TOML.format("x"), ["http://a.test/"]).folder
+    fresh = Project.create(folder / "fresh", TOML.format("x"), ["http://a.test/"]).folder
     yield fresh, [], "holds no crawl yet"
 
 
@@ -304,7 +304,7 @@ def test_wrong_input_is_told_in_one_line(folder: Path) -> None:
 )
 def test_an_empty_collection_is_told(folder: Path, seed: str, words: list[str], message: str) -> None:
     web = Project(folder).config.fetch.replay
-    project = new_project(folder / "empty", TOML.format(web) + "[stop]\npages = 1\n", [seed])
+    project = Project.create(folder / "empty", TOML.format(web) + "[stop]\npages = 1\n", [seed])
     asyncio.run(project.crawl())
     with pytest.raises(ForagerError, match=message):
         run(project.folder, "r", *words)

@@ -1,4 +1,4 @@
-"""One suite over every strategy: those built in, the laboratory's, and the sketches that the types were made for."""
+"""One suite over every strategy: those built in, those of the laboratory, and the sketches of tests/stubs.py."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def truth() -> dict[str, object]:
 
 
 def levels() -> Critic:
-    """A critic that goes by the levels of a topic path, which the strategy of that name asks for."""
+    """A critic that judges by the levels of a topic path: the lexical strategy needs one."""
     critic = make_critic("lexical", {"focus": ["nature.birds"]}, {})
     texts = {"nature.birds": "bird nest and egg", "nature": "granite and slate"}
     pages = [page for text in texts.values() if isinstance(page := parse(Fetch(url("/x"), text.encode())), Page)]
@@ -91,7 +91,7 @@ def registered(name: str, **params: object) -> Callable[[], Strategy]:
 
 MAKERS: dict[str, Callable[[], Strategy]] = {
     **{name: registered(name) for name in STRATEGIES},
-    # that sweep, and learn, several times in so small a web
+    # these sweep and learn several times, even in so small a web
     "pagerank often": registered("pagerank", every=7, hot=True),
     "distiller often": registered("distiller", every=7),
     "intelligent often": registered("intelligent", every=7),
@@ -174,7 +174,7 @@ def test_same_seed_same_crawl(make: Callable[[], Strategy]) -> None:
     first, _ = crawl(make(), one)
     second, _ = crawl(make(), other)
     assert one.asked == other.asked
-    assert first.tally == second.tally
+    assert first.stats == second.stats
 
 
 @every_strategy

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,25 @@ from hypothesis.extra import numpy as hnp
 
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig, ScopeConfig
-from forager.crawl import journal
-from forager.crawl.journal import Journal, pack_links, unpack_links
+from forager.crawl import keeper
 from forager.crawl.loop import Crawl
-from forager.crawl.step import Taken
-from forager.store import Store
-from forager.types import Failure, Ragged, Reason, Redirect, ScoredLinks, Strategy, Url
-from forager.web.page import parse
+from forager.crawl.resume import resume
+from forager.store import Record, Store
+from forager.store.journal import pack_links, unpack_links
+from forager.types import (
+    Evidence,
+    Failure,
+    Miss,
+    Parts,
+    Persists,
+    Ragged,
+    Reason,
+    Redirect,
+    ScoredLinks,
+    Strategy,
+    Url,
+    Visit,
+)
 from tests.contracts.test_strategies import MAKERS, many_pages
 from tests.small_web import HOME, SmallWeb, WordCritic, html, url
 
@@ -34,24 +47,23 @@ class Killed(Exception):  # noqa: N818
     """What happens to a crawl, not what it does wrong."""
 
 
-class Dying(Journal):
-    """Dies before it keeps a certain record, and takes what was not committed with it."""
+class Dying(Store):
+    """Dies before it takes a certain record, and takes what was not committed with it."""
 
-    def __init__(self, store: Store, clock: VirtualClock, after: int | None) -> None:
-        super().__init__(store, clock)
+    def __init__(self, folder: Path, clock: VirtualClock, after: int | None) -> None:
+        super().__init__(folder, clock=clock)
         self.after, self.dead = after, False
 
-    def keep(self, taken: Taken) -> None:
+    def add(self, record: Record) -> None:
         if self.after == 0:
             self.dead = True
             raise Killed
-        super().keep(taken)
+        super().add(record)
         if self.after is not None:
             self.after -= 1
 
-    def commit(self) -> None:
-        if not self.dead:
-            super().commit()
+    def commit(self) -> int:
+        return self.last_seq if self.dead else super().commit()
 
 
 def web() -> SmallWeb:
@@ -59,9 +71,33 @@ def web() -> SmallWeb:
     pages: dict[Url, str | Redirect | Failure] = dict(many_pages())
     pages[url("/bird-6")] = Redirect(url("/bird-6"), url("/bird-12"))
     pages[url("/stone-7")] = Redirect(url("/stone-7"), url("b.test/far"))
+    pages[url("/bird-9")] = Redirect(url("/bird-9"), url("/bird-0"))
     pages[url("b.test/far")] = html("bird far away", "http://a.test/bird-15", "http://b.test/near")
     pages[url("b.test/near")] = html("bird near by")
     return SmallWeb(pages)
+
+
+def config(**more: object) -> CrawlConfig:
+    settings: dict[str, object] = {"seeds": (url("/bird-0"), url("/stone-1")), "frontier": FrontierConfig(delay=0)}
+    return CrawlConfig(**settings | more)  # type: ignore[arg-type]
+
+
+class Listening:
+    """A strategy that notes what it is shown."""
+
+    def __init__(self, strategy: Any, shown: list[str]) -> None:
+        self._strategy, self._shown, self.combine, self.every = strategy, shown, strategy.combine, strategy.every
+        self.score, self.rescore, self.parts = strategy.score, strategy.rescore, strategy.parts
+
+    def observe(self, outcome: Visit | Miss, evidence: Evidence) -> None:
+        self._shown.append(outcome.page.url if isinstance(outcome, Visit) else outcome.url)
+        self._strategy.observe(outcome, evidence)
+
+    def from_parts(self, parts: Parts) -> Listening:
+        return Listening(self._strategy.from_parts(parts), self._shown)
+
+    def merge(self, parts: Sequence[Parts]) -> Parts:
+        raise NotImplementedError
 
 
 def crawl(
@@ -69,18 +105,8 @@ def crawl(
 ) -> tuple[Crawl, SmallWeb]:
     """One life of the crawl, to its end or to its death."""
     clock, asked = VirtualClock(), asked or web()
-    store = Store(folder, clock=clock)
-    keeper = Dying(store, clock, kill_after)
-    settings: dict[str, object] = {"seeds": (url("/bird-0"), url("/stone-1")), "frontier": FrontierConfig(delay=0)}
-    made = Crawl(
-        CrawlConfig(**settings | more),  # type: ignore[arg-type]
-        critic=WordCritic(),
-        strategy=keeper.learner(make()),
-        fetcher=asked,
-        clock=clock,
-        keeper=keeper,
-    )
-    keeper.restore(made, parse)
+    store = Dying(folder, clock, kill_after)
+    made = resume(config(**more), store, critic=WordCritic(), strategy=make(), clock=clock, fetcher=asked)
     try:
         made.run()
     except Killed:
@@ -100,17 +126,58 @@ def order(folder: Path) -> list[tuple[str, str]]:
 def test_killed_again_and_again_it_fetches_the_same_pages_in_the_same_order(
     tmp_path: Path, make: Callable[[], Strategy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "CHECKPOINT", 11)
+    monkeypatch.setattr(keeper, "CHECKPOINT", 4)
     whole, _ = crawl(tmp_path / "whole", make, None)
     for life in range(40):
         made, _ = crawl(tmp_path / "killed", make, kill_after=3 + life % 9)
-        if made.tally.stopped:
+        if made.stats.stopped:
             break
     assert life > 3
-    assert made.tally.stopped == whole.tally.stopped
+    assert made.stats.stopped == whole.stats.stopped
     assert order(tmp_path / "killed") == order(tmp_path / "whole")
-    assert made.tally.misses == whole.tally.misses
-    assert (made.tally.pages, made.tally.relevance) == (whole.tally.pages, whole.tally.relevance)
+    assert made.stats.misses == whole.stats.misses
+    assert (made.stats.pages, made.stats.relevance) == (whole.stats.pages, whole.stats.relevance)
+
+
+def test_a_learner_that_is_always_killed_early_gets_a_checkpoint_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages are counted from the last checkpoint, not from the beginning of a life."""
+    monkeypatch.setattr(keeper, "CHECKPOINT", 11)
+    make, seen = MAKERS["apprentice often"], []
+    for _ in range(12):
+        made, _ = crawl(tmp_path, make, kill_after=5)
+        with Store(tmp_path, clock=VirtualClock()) as store:
+            found = store.last_checkpoint()
+            seen.append(found[0] if found else -1)
+        if made.stats.stopped:
+            break
+    assert len(set(seen)) >= 3  # none at first, then one after the other
+
+
+def test_what_comes_before_a_checkpoint_is_not_learnt_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the checkpoint is: the strategy that comes back is the one that was saved, and is shown what came later
+    and nothing else."""
+    monkeypatch.setattr(keeper, "CHECKPOINT", 1)
+    make = MAKERS["apprentice often"]
+    whole, _ = crawl(tmp_path / "whole", make, None)
+    for after in range(3, 60, 3):
+        folder = tmp_path / str(after)
+        crawl(folder, make, kill_after=after)
+        with Store(folder, clock=VirtualClock()) as store:
+            checkpoint, shown = store.last_checkpoint(), list[str]()
+            assert checkpoint is not None
+            learner = Listening(make(), shown)
+            resume(config(), store, critic=WordCritic(), strategy=learner, clock=VirtualClock(), fetcher=web())
+            later = [record for record in store.records() if record.seq > checkpoint[0]]
+            assert len(shown) == sum(record.outcome in ("page", "miss") for record in later)
+        made, _ = crawl(folder, make, None)
+        assert learnt(made) == learnt(whole), f"killed after {after} records"
+
+
+def learnt(made: Crawl) -> dict[str, object]:
+    assert isinstance(made.strategy, Persists)
+    return {name: np.asarray(part).tolist() for name, part in made.strategy.parts().items()}
 
 
 def test_attempts_are_counted_over_lives(tmp_path: Path) -> None:
@@ -118,9 +185,9 @@ def test_attempts_are_counted_over_lives(tmp_path: Path) -> None:
     asked = SmallWeb({**web().pages, busy: Failure(busy, Reason.BUSY, "later", retry_after=5.0)})
     for life in range(40):
         made, _ = crawl(tmp_path, MAKERS["breadth-first"], 2 + life % 3, asked)
-        if made.tally.stopped:
+        if made.stats.stopped:
             break
-    assert made.tally.misses[Reason.BUSY] == 1
+    assert made.stats.misses[Reason.BUSY] == 1
     assert order(tmp_path).count((busy, "retry")) == 2
     assert order(tmp_path).count((busy, "miss")) == 1
 
@@ -129,18 +196,30 @@ def test_budgets_of_hosts_and_sites_hold_over_lives(tmp_path: Path) -> None:
     limits = FrontierConfig(delay=0, pages_per_host=20)
     for life in range(40):
         made, _ = crawl(tmp_path, MAKERS["breadth-first"], 4 + life % 3, frontier=limits)
-        if made.tally.stopped:
+        if made.stats.stopped:
             break
     assert life > 3
     pages = [where for where, outcome in order(tmp_path) if outcome == "page"]
     assert sum(where.startswith(HOME) for where in pages) == 20
 
 
+def test_a_resumed_crawl_rests_before_it_asks(tmp_path: Path) -> None:
+    """The life before may have asked a moment ago."""
+    slow = FrontierConfig(delay=3)
+    crawl(tmp_path, MAKERS["breadth-first"], 5, frontier=slow)
+    clock = VirtualClock()
+    with Store(tmp_path, clock=clock) as store:
+        given = {"critic": WordCritic(), "strategy": MAKERS["breadth-first"](), "clock": clock, "fetcher": web()}
+        made = resume(config(frontier=slow), store, **given)  # type: ignore[arg-type]
+    assert made.frontier.acquire(2.9) is None
+    assert made.frontier.acquire(3.0) is not None
+
+
 def test_a_finished_crawl_asks_for_nothing_more(tmp_path: Path) -> None:
     crawl(tmp_path, MAKERS["breadth-first"], None)
     again, asked = crawl(tmp_path, MAKERS["breadth-first"], None)
     assert asked.asked == []
-    assert again.tally.stopped == "nothing is left to fetch"
+    assert again.stats.stopped == "nothing is left to fetch"
 
 
 def test_seeds_may_be_added_and_a_narrower_scope_applies_to_what_waits(tmp_path: Path) -> None:
@@ -155,7 +234,7 @@ def test_seeds_may_be_added_and_a_narrower_scope_applies_to_what_waits(tmp_path:
     )
     assert asked.asked[0] == new  # seeds first
     assert not any("stone" in asked_for for asked_for in asked.asked)
-    assert made.tally.pages > 20
+    assert made.stats.pages > 20
 
 
 @given(

@@ -79,7 +79,7 @@ def test_breadth_first_is_the_order_of_discovery() -> None:
     assert order_of(visits) == "abcd"
     assert [visit.trace.depth for visit in visits] == [0, 1, 1, 2]
     assert max(web.requests().values()) == 1
-    assert made.tally.stopped == "nothing is left to fetch"
+    assert made.stats.stopped == "nothing is left to fetch"
 
 
 def test_every_link_with_two_known_ends_is_evidence_exactly_once() -> None:
@@ -92,6 +92,14 @@ def test_every_link_with_two_known_ends_is_evidence_exactly_once() -> None:
     )
     # what was found late comes with the next outcome: b>a with the visit of c
     assert [int(clue) for clue in recorder.shown[2][1].clues.values] == [11, 1]
+
+
+def test_evidence_of_a_miss_that_was_learnt_already_does_not_come_again() -> None:
+    recorder = Recorder()
+    made, visits = crawl(SmallWeb(DIAMOND), recorder, stop=StopConfig(pages=2))  # b>a waits for the next outcome
+    made.step.tell(Miss(url("/x"), visits[-1].trace, Reason.NOT_FOUND), learnt=True)
+    assert len(recorder.shown) == 2
+    assert not len(made.facts.evidence().clues)
 
 
 def test_known_counts_pages_not_links() -> None:
@@ -148,7 +156,7 @@ def test_a_redirect_on_the_same_host_is_followed_at_once() -> None:
     recorder = Recorder()
     made, visits = crawl(web, recorder)
     assert order_of(visits) == "acb"
-    assert made.tally.requests == 4
+    assert made.stats.requests == 4
     assert visits[1].trace.depth == 1
     assert visits[1].trace.inlinks.clues[0].tolist() == [0]
     assert not np.isnan(visits[2].known.relevance).any()
@@ -163,7 +171,7 @@ def test_a_redirect_to_a_page_we_have_is_a_miss() -> None:
     )
     made, visits = crawl(web, Recorder())
     assert order_of(visits) == "ab"
-    assert made.tally.misses == {Reason.DUPLICATE: 1}
+    assert made.stats.misses == {Reason.DUPLICATE: 1}
 
 
 def test_a_redirect_to_another_host_waits_there_with_the_links_trace() -> None:
@@ -190,15 +198,15 @@ def test_rings_and_chains_of_redirects_end() -> None:
     web = SmallWeb({url("/a"): html("bird", "/x", "/0"), **ring, **chain})
     made, visits = crawl(web, Recorder())
     assert order_of(visits) == "a"
-    assert made.tally.misses[Reason.TOO_MANY_REDIRECTS] >= 2
-    assert made.tally.requests < 60
+    assert made.stats.misses[Reason.TOO_MANY_REDIRECTS] >= 2
+    assert made.stats.requests < 60
 
 
 def test_redirects_out_of_scope_are_not_followed() -> None:
     web = SmallWeb({url("/a"): html("bird", "/x"), url("/x"): Redirect(url("/x"), url("b.test/f"))})
     made, _ = crawl(web, Recorder(), scope=ScopeConfig(within="host"))
-    assert made.tally.misses == {Reason.BAD_REDIRECT: 1}
-    assert made.tally.rejected == {"host": 1}
+    assert made.stats.misses == {Reason.BAD_REDIRECT: 1}
+    assert made.stats.rejected == {"host": 1}
     assert url("b.test/f") not in web.asked
 
 
@@ -210,25 +218,25 @@ def test_a_failure_for_the_moment_is_tried_again_when_due() -> None:
     recorder = Recorder(BEST, {"a>x": 9.0})
     made, _ = crawl(web, recorder, frontier=FrontierConfig(delay=0, retries=2))
     assert [asked[-1] for asked in web.asked] == ["a", "x", "b", "x", "x"]
-    assert made.tally.misses == {Reason.SERVER_ERROR: 1}
+    assert made.stats.misses == {Reason.SERVER_ERROR: 1}
     assert [type(outcome).__name__ for outcome, _ in recorder.shown] == ["Visit", "Visit", "Miss"]
 
 
 def test_budgets_and_stops() -> None:
     made, visits = crawl(SmallWeb(DIAMOND), BreadthFirst(), stop=StopConfig(pages=2))
-    assert (order_of(visits), made.tally.stopped) == ("ab", "the budget of 2 pages is used up")
+    assert (order_of(visits), made.stats.stopped) == ("ab", "the budget of 2 pages is used up")
     made, visits = crawl(SmallWeb(DIAMOND), BreadthFirst(), frontier=FrontierConfig(delay=0, pages_per_host=3))
     assert order_of(visits) == "abc"
     made, visits = crawl(
         SmallWeb(DIAMOND), BreadthFirst(), frontier=FrontierConfig(delay=10), stop=StopConfig(seconds=15)
     )
-    assert (order_of(visits), made.tally.stopped) == ("ab", "the budget of 15 seconds is used up")
+    assert (order_of(visits), made.stats.stopped) == ("ab", "the budget of 15 seconds is used up")
 
 
 def test_depth_limit_counts_what_it_rejects() -> None:
     made, visits = crawl(SmallWeb(DIAMOND), BreadthFirst(), scope=ScopeConfig(max_depth=1))
     assert order_of(visits) == "abc"
-    assert made.tally.rejected == {"depth": 3}
+    assert made.stats.rejected == {"depth": 3}
 
 
 @pytest.mark.parametrize("seeds", [(), ("not a url",), ("ftp://a.test/",)])

@@ -67,17 +67,17 @@ def test_the_loop_does_not_wait_for_a_sweep() -> None:
     made = crawl(strategy, Unhurried(30, told))
     made.run()
     assert strategy.waited
-    assert made.tally.pages == 60
-    assert made.tally.sweeps_skipped >= 2
-    assert made.tally.sweeps >= 1
-    assert made.tally.sweeps + made.tally.sweeps_skipped <= 60 // 5
+    assert made.stats.pages == 60
+    assert made.stats.sweeps_skipped >= 2
+    assert made.stats.sweeps >= 1
+    assert made.stats.sweeps + made.stats.sweeps_skipped <= 60 // 5
     assert threading.get_ident() not in strategy.threads
 
 
 def test_the_new_scores_decide_what_comes_next() -> None:
     made = crawl(Swept())
     scores = [visit.trace.score for visit in made]
-    assert made.tally.sweeps >= 2
+    assert made.stats.sweeps >= 2
     assert max(score for score in scores if np.isfinite(score)) > 0
 
 
@@ -86,14 +86,14 @@ def test_a_crawl_that_ends_during_a_sweep_ends() -> None:
     told = threading.Event()
     made = crawl(Swept(told), Unhurried(6, told), pages=7)
     made.run()
-    assert made.tally.pages == 7
+    assert made.stats.pages == 7
 
 
 def test_an_error_in_a_sweep_is_not_lost() -> None:
     made = crawl(Swept(wrong=True))
     with pytest.raises(ZeroDivisionError):
         made.run()
-    assert made.tally.pages < 60
+    assert made.stats.pages < 60
 
 
 class Alone(Swept):

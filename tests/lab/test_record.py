@@ -16,7 +16,7 @@ from forager.crawl.build import CRITIC_VERSION
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
 from forager.fetch.replay import read_table
-from forager.project import new_project
+from forager.project import Project
 from forager.store import Catalogue, Store, models
 from forager.teaching.labelled_web import LabelledWeb
 from forager.types import Fetch, Page, Url
@@ -66,7 +66,7 @@ def crawled(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     save(trained(PAGES, "Birds"), folder)
     toml = f"{CONFIG}[fetch]\nreplay = {json.dumps(str(web))}\n"
-    asyncio.run(new_project(folder, toml, ["http://a.test/1", "http://a.test/short", "http://a.test/gone"]).crawl())
+    asyncio.run(Project.create(folder, toml, ["http://a.test/1", "http://a.test/short", "http://a.test/gone"]).crawl())
     return folder
 
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_recorded_is_refused(crawled: Path, tmp_path: Path) -> No
         record(crawled, tmp_path / "new")
     toml = (crawled / "forager.toml").read_text()
     save(trained(PAGES, "Birds"), tmp_path / "empty")
-    asyncio.run(new_project(tmp_path / "empty", toml, ["http://a.test/gone"]).crawl())
+    asyncio.run(Project.create(tmp_path / "empty", toml, ["http://a.test/gone"]).crawl())
     with pytest.raises(ForagerError, match="holds no pages"):
         record(tmp_path / "empty", tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -140,7 +140,7 @@ def test_from_the_network_to_the_laboratory(tmp_path: Path) -> None:
                 f'{CONFIG}[stop]\npages = 120\n[fetch]\nrobots = false\ncontact = "a@web.test"\n'
                 f'[fetch.resolve]\n"*.web.test" = "127.0.0.1:{server.port}"\n'
             )
-            await new_project(tmp_path / "project", toml, web.seeds(topic, 3)).crawl()
+            await Project.create(tmp_path / "project", toml, web.seeds(topic, 3)).crawl()
 
     asyncio.run(crawl())
     folder, figures = str(tmp_path / "web"), tmp_path / "figures.json"

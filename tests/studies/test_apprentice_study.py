@@ -9,37 +9,46 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from studies.__main__ import app
 from studies.apprentice import losses
 from studies.apprentice.crawl_sections import batches
-from studies.apprentice.crawls import Calibrated, Crawled, Frozen, crawl, trained
-from studies.apprentice.instances import Instances, gather, half, split_by_target
+from studies.apprentice.crawls import (
+    CalibratedCritic,
+    CrawledPages,
+    CrawlInstances,
+    FrozenStrategy,
+    crawl,
+    gather,
+    random_half,
+    split_by_target,
+    trained,
+)
 from studies.apprentice.offline import (
     OFFSETS,
-    Words,
+    WindowFeatures,
     accuracy,
-    dealt_anew,
     gains,
     information_gain,
     kept,
     leaves_around,
+    shuffled,
 )
-from studies.apprentice.page import write_page
+from studies.apprentice.page import write_apprentice_page
 from studies.apprentice.study import (
     BASELINE,
     HALVED,
     ONLINE,
     RECALL,
     SWITCHED,
-    Bench,
-    Plan,
-    Study,
-    Unit,
-    courses,
+    ApprenticePlan,
+    ApprenticeStudy,
+    TopicRun,
+    TopicRunCrawler,
     half_of,
-    run_study,
+    planned_crawls,
+    run_apprentice_study,
 )
-from studies.cli import study as command
-from studies.keeping import Kept, crawled_of, parts_of
+from studies.kept_parts import PartsFolder
 from typer.testing import CliRunner
 
 from forager.errors import ForagerError
@@ -52,7 +61,7 @@ from tests.small_web import WordCritic
 from tests.visits import page_of, visit_of
 
 WEB = "procedural:hosts=6:pages_per_host=25:links=12:length=2000"
-PLAN = Plan(WEB, ("Business", "Business.Finance"), runs=2, side_runs=1, large=20, instances=300, splits=1)
+PLAN = ApprenticePlan(WEB, ("Business", "Business.Finance"), runs=2, side_runs=1, large=20, instances=300, splits=1)
 UNITS = 4  # two topics, two runs
 
 
@@ -65,24 +74,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(folder: Path) -> Study:
-    return run_study(PLAN, folder)
+def done(folder: Path) -> ApprenticeStudy:
+    return run_apprentice_study(PLAN, folder)
 
 
 @pytest.fixture(scope="module")
-def bench(done: Study) -> Bench:
+def crawler(done: ApprenticeStudy) -> TopicRunCrawler:
     """The first run of the larger topic."""
     baseline = done.crawls["Business", 0, BASELINE]
-    return Bench(PLAN, Unit("Business", 0, done.sizes["Business"]), experiment.laboratory(WEB), baseline)
+    return TopicRunCrawler(PLAN, TopicRun("Business", 0, done.sizes["Business"]), experiment.laboratory(WEB), baseline)
 
 
-def crawled(relevant: str, urls: str = "", expected: list[float] | None = None) -> Crawled:
+def crawled(relevant: str, urls: str = "", expected: list[float] | None = None) -> CrawledPages:
     """By truth, a letter a page: + or -."""
     names = urls or "".join(chr(ord("a") + at) for at in range(len(relevant)))
     scores = np.array(expected if expected is not None else [0.5] * len(relevant), np.float32)
     nothing = np.empty(0, np.float32)
     order = tuple(Url(f"http://x.test/{name}") for name in names)
-    return Crawled(order, np.array([mark == "+" for mark in relevant]), scores, scores, nothing, nothing)
+    return CrawledPages(order, np.array([mark == "+" for mark in relevant]), scores, scores, nothing, nothing)
 
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------------
@@ -100,7 +109,7 @@ def test_gain_at_an_offset_counts_a_word_once_an_instance_and_needs_five() -> No
     words = Ragged.of([[1, 1, 2], [1, 2], [1, 2], [1, 2], [1], [3], [3], [3], [3], [3]])
     offsets = np.array([0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0], np.int32)
     high = np.arange(10) < 5
-    found = gains(Words(offsets, {"words": words}), high)
+    found = gains(WindowFeatures(offsets, {"words": words}), high)
     at = OFFSETS.index(0)
     assert found["features"][at] == 2  # words 1 and 3
     assert found["sum"][at] == pytest.approx(2.0)
@@ -133,7 +142,7 @@ def test_rows_lose_the_values_that_are_not_wanted() -> None:
 def test_buckets_dealt_anew_belong_to_targets() -> None:
     targets = np.repeat(np.arange(50), 4)
     high = targets < 20
-    anew = dealt_anew(high, targets, seed=1)
+    anew = shuffled(high, targets, seed=1)
     assert anew.sum() == high.sum()
     assert (anew != high).any()
     assert all(len(set(anew[targets == each].tolist())) == 1 for each in range(50))
@@ -143,7 +152,7 @@ def test_words_and_elements_around_a_link() -> None:
     """Leaves: "one two", img, "a", the link "go", "after that", br."""
     page = page_of("http://x.test/", "<p>one two<img src=i><b>a</b><a href=/v>go</a>after that<br></p>")
     visit = visit_of(page)
-    alone = Instances([visit], np.array([0]), np.array([0]), np.array([0]))
+    alone = CrawlInstances([visit], np.array([0]), np.array([0]), np.array([0]))
     found = leaves_around(alone)
     at = {d: OFFSETS.index(d) for d in OFFSETS}
     assert [found["mass"][at[d]] for d in (-3, -2, -1, 0, 1, 2)] == pytest.approx([2 / 6, 0, 1 / 6, 1 / 6, 2 / 6, 0])
@@ -175,15 +184,15 @@ def test_reduction_overlap_and_slope() -> None:
     assert losses.slope(crawled("+--"), 1, 4, "truth") is None
 
 
-def made_study(*pairs: tuple[str, str]) -> Study:
+def made_study(*pairs: tuple[str, str]) -> ApprenticeStudy:
     """A topic of 4 pages; in each run a baseline and an online crawl, a letter a page."""
     crawls = {
         ("t", run, name): crawled(marks)
         for run, pair in enumerate(pairs)
         for name, marks in zip((BASELINE, ONLINE), pair, strict=True)
     }
-    plan = Plan(WEB, ("t",), runs=len(pairs))
-    return Study(plan, "w", {"t": 4}, crawls, {}, [frozenset()] * len(pairs), {}, 0)
+    plan = ApprenticePlan(WEB, ("t",), runs=len(pairs))
+    return ApprenticeStudy(plan, "w", {"t": 4}, crawls, {}, [frozenset()] * len(pairs), {}, 0)
 
 
 def test_reduction_is_the_mean_of_the_runs() -> None:
@@ -209,38 +218,38 @@ def test_where_a_baseline_lost_nothing_the_mean_losses_are_compared() -> None:
 
 def test_halves_are_of_equal_size_and_differ_by_run() -> None:
     urls = [Url(f"http://x.test/{at}") for at in range(101)]
-    halves = [half(urls, 0, run) for run in (0, 1)]
+    halves = [random_half(urls, 0, run) for run in (0, 1)]
     assert [len(each) for each in halves] == [50, 50]
     assert halves[0] != halves[1]
-    assert half(urls, 0, 0) == halves[0]
+    assert random_half(urls, 0, 0) == halves[0]
 
 
-def test_no_target_is_on_both_sides_of_a_split(bench: Bench) -> None:
-    instances = bench.instances
+def test_no_target_is_on_both_sides_of_a_split(crawler: TopicRunCrawler) -> None:
+    instances = crawler.instances
     learnt = split_by_target(instances, seed=3)
     assert 0 < learnt.sum() < len(instances)
     assert not {*instances.targets[learnt].tolist()} & {*instances.targets[~learnt].tolist()}
 
 
-def test_no_page_learnt_from_is_counted(bench: Bench, done: Study) -> None:
-    lesson = bench.of_half(bench.instances)
+def test_no_page_learnt_from_is_counted(crawler: TopicRunCrawler, done: ApprenticeStudy) -> None:
+    lesson = crawler.of_half(crawler.instances)
     learnt_from = {lesson.visits[at].page.url for at in lesson.targets.tolist()}
     ours = done.crawls["Business", 0, HALVED]
     counted = losses.counted(ours, done.halves[0])
     assert learnt_from <= done.halves[0]
     assert 0 < counted.sum() < len(ours.order)
     assert not learnt_from & {url for url, counts in zip(ours.order, counted.tolist(), strict=True) if counts}
-    assert 0 < len(lesson) < len(bench.instances)
+    assert 0 < len(lesson) < len(crawler.instances)
 
 
-def test_instances_are_the_links_with_both_ends_fetched(bench: Bench, done: Study) -> None:
+def test_instances_are_the_links_with_both_ends_fetched(crawler: TopicRunCrawler, done: ApprenticeStudy) -> None:
     """By brute force, redirects followed."""
     lab, order = experiment.laboratory(WEB), done.crawls["Business", 0, BASELINE].order
     fetched = {*order}
     pages = [page for page in lab.pages(order) if page is not None]
     wanted = [(page.url, lab.web.final(url)) for page in pages for url in page.links.targets]
     wanted = [(source, target) for source, target in wanted if target in fetched]
-    instances = bench.instances
+    instances = crawler.instances
     url = [visit.page.url for visit in instances.visits]
     found = [(url[u], url[v]) for u, v in zip(instances.sources.tolist(), instances.targets.tolist(), strict=True)]
     assert found == wanted
@@ -249,7 +258,7 @@ def test_instances_are_the_links_with_both_ends_fetched(bench: Bench, done: Stud
         assert np.isnan(known) == (target >= source)  # what was fetched before the page is known to it
 
 
-def test_the_recall_crawler_stays_within_the_baseline(done: Study) -> None:
+def test_the_recall_crawler_stays_within_the_baseline(done: ApprenticeStudy) -> None:
     size = done.sizes["Business"]
     ours, theirs = done.crawls["Business", 0, RECALL], done.crawls["Business", 0, BASELINE]
     assert {*ours.order} <= {*theirs.order[:size]}
@@ -259,24 +268,24 @@ def test_the_recall_crawler_stays_within_the_baseline(done: Study) -> None:
 # ---- crawls ---------------------------------------------------------------------------------------------------------
 
 
-def test_trained_beforehand_is_trained_and_learns_no_more(bench: Bench) -> None:
-    lesson = bench.of_half(bench.instances)
-    frozen = trained(bench.lab, bench.classroom, Spec("apprentice"), lesson)
-    assert isinstance(frozen, Frozen)
+def test_trained_beforehand_is_trained_and_learns_no_more(crawler: TopicRunCrawler) -> None:
+    lesson = crawler.of_half(crawler.instances)
+    frozen = trained(crawler.lab, crawler.classroom, Spec("apprentice"), lesson)
+    assert isinstance(frozen, FrozenStrategy)
     assert not isinstance(frozen, Learns | Rescores)
-    fresh = Apprentice(classes=bench.trial.critic.classes)
+    fresh = Apprentice(classes=crawler.trial.critic.classes)
     visit = lesson.visits[0]
     assert len(np.unique(fresh.score(visit).scores)) == 1  # the baseline: all links of a page alike
     assert len(np.unique(frozen.score(visit).scores)) > 1
     assert (frozen.score(visit).scores == frozen.score(visit).scores).all()
 
 
-def test_what_does_not_learn_cannot_be_trained(bench: Bench) -> None:
+def test_what_does_not_learn_cannot_be_trained(crawler: TopicRunCrawler) -> None:
     with pytest.raises(ForagerError, match="does not learn"):
-        trained(bench.lab, bench.trial, Spec("best-first"), bench.instances)
+        trained(crawler.lab, crawler.trial, Spec("best-first"), crawler.instances)
 
 
-def test_before_it_is_switched_on_the_crawl_is_the_baseline(done: Study) -> None:
+def test_before_it_is_switched_on_the_crawl_is_the_baseline(done: ApprenticeStudy) -> None:
     start = done.sizes["Business"] // 2
     ours, theirs = done.crawls["Business", 0, SWITCHED], done.crawls["Business", 0, BASELINE]
     assert ours.order[:start] == theirs.order[:start]
@@ -285,7 +294,7 @@ def test_before_it_is_switched_on_the_crawl_is_the_baseline(done: Study) -> None
 
 def test_the_critic_teaches_what_it_steers_by() -> None:
     page = page_of("http://x.test/", "<p>bird bird cat dog</p>")
-    critic = Calibrated(HalfSure())
+    critic = CalibratedCritic(HalfSure())
     judgement = critic.judge([page])[0]
     assert (judgement.raw, judgement.relevance) == (0.5, 0.5)
     assert (critic.classes, critic.focus, critic.version) == (WordCritic.classes, WordCritic.focus, WordCritic.version)
@@ -301,11 +310,11 @@ class HalfSure(WordCritic):
 # ---- all of it ------------------------------------------------------------------------------------------------------
 
 
-def test_every_section_is_on_the_page_and_the_same_each_time(done: Study, tmp_path: Path) -> None:
+def test_every_section_is_on_the_page_and_the_same_each_time(done: ApprenticeStudy, tmp_path: Path) -> None:
     (tmp_path / "apprentice-reading.toml").write_text('fig-6 = "The window matters."\nsummary = "Less is lost."\n')
     written = []
     for _ in range(2):
-        page = write_page(done, tmp_path / "apprentice")
+        page = write_apprentice_page(done, tmp_path / "apprentice")
         written.append({path.name: path.read_bytes() for path in [page, *(tmp_path / "apprentice").iterdir()]})
     assert written[0] == written[1]
     text = page.read_text()
@@ -319,34 +328,37 @@ def test_every_section_is_on_the_page_and_the_same_each_time(done: Study, tmp_pa
         assert len({line.count("|") for line in block.splitlines()}) == 1
 
 
-def test_a_reading_of_no_section_is_refused(done: Study, tmp_path: Path) -> None:
+def test_a_reading_of_no_section_is_refused(done: ApprenticeStudy, tmp_path: Path) -> None:
     (tmp_path / "apprentice-reading.toml").write_text('fig-66 = "?"\n')
     with pytest.raises(ForagerError, match="fig-66"):
-        write_page(done, tmp_path / "apprentice")
+        write_apprentice_page(done, tmp_path / "apprentice")
 
 
-def test_small_topics_have_no_variants_that_need_time(done: Study) -> None:
+def test_small_topics_have_no_variants_that_need_time(done: ApprenticeStudy) -> None:
     large, small = (
-        {course.name for course in courses(PLAN, Unit(topic, 0, size))} for topic, size in done.sizes.items()
+        {planned.name for planned in planned_crawls(PLAN, TopicRun(topic, 0, size))}
+        for topic, size in done.sizes.items()
     )
     assert done.sizes["Business"] > PLAN.large >= done.sizes["Business.Finance"]
     assert {"batch-300", "cocitation"} <= large
     assert small < large
-    assert RECALL not in {course.name for course in courses(PLAN, Unit("Business", 1, 34))}  # not a side run
+    assert RECALL not in {
+        planned.name for planned in planned_crawls(PLAN, TopicRun("Business", 1, 34))
+    }  # not a side run
     variants = batches(done).table
     assert "| Business |" in variants
     assert "Finance" not in variants
 
 
-def test_a_rerun_makes_nothing_and_a_lost_part_is_made_again_the_same(done: Study, folder: Path) -> None:
-    assert run_study(PLAN, folder).made == 0
+def test_a_rerun_makes_nothing_and_a_lost_part_is_made_again_the_same(done: ApprenticeStudy, folder: Path) -> None:
+    assert run_apprentice_study(PLAN, folder).made == 0
     files = sorted(folder.glob("study-*.npz"))
     assert len(files) == sum(done.codes.values())
     lost, damaged = files[0], files[1]
     lost.unlink()
     damaged.write_bytes(damaged.read_bytes()[:100])
     told: list[int] = []
-    again = run_study(PLAN, folder, tell=lambda units, of, last: told.append(units))
+    again = run_apprentice_study(PLAN, folder, tell=lambda units, of, last: told.append(units))
     assert again.made == 2
     assert told[0] >= UNITS - 2
     assert told[-1] == UNITS
@@ -355,38 +367,40 @@ def test_a_rerun_makes_nothing_and_a_lost_part_is_made_again_the_same(done: Stud
     assert again.offline == done.offline
 
 
-def parts_equal(one: Crawled, other: Crawled) -> bool:
-    ours, theirs = parts_of(one), parts_of(other)
+def parts_equal(one: CrawledPages, other: CrawledPages) -> bool:
+    ours, theirs = one.parts(), other.parts()
     return all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
-def test_two_processes_make_what_one_does(done: Study, tmp_path: Path) -> None:
+def test_two_processes_make_what_one_does(done: ApprenticeStudy, tmp_path: Path) -> None:
     plan = replace(PLAN, topics=("Business.Finance",))
-    again = run_study(plan, tmp_path, jobs=2)
+    again = run_apprentice_study(plan, tmp_path, jobs=2)
     assert all(parts_equal(crawled, done.crawls[name]) for name, crawled in again.crawls.items())
     assert again.offline["Business.Finance"] == done.offline["Business.Finance"]
 
 
 def test_parts_of_other_code_are_used_unless_fresh(tmp_path: Path) -> None:
     key = {"part": "x"}
-    Kept(tmp_path, "old").write(key, parts_of(crawled("+-")))
-    used = Kept(tmp_path, "new").read(key)
+    PartsFolder(tmp_path, "old").write(key, crawled("+-").parts())
+    used = PartsFolder(tmp_path, "new").read(key)
     assert used is not None
-    assert crawled_of(used).order == crawled("+-").order
-    assert Kept(tmp_path, "new", fresh=True).read(key) is None
-    assert Kept(tmp_path, "old", fresh=True).read(key) is not None
+    assert CrawledPages.from_parts(used).order == crawled("+-").order
+    assert PartsFolder(tmp_path, "new", fresh=True).read(key) is None
+    assert PartsFolder(tmp_path, "old", fresh=True).read(key) is not None
 
 
 def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plans: list[Plan] = []
+    plans: list[ApprenticePlan] = []
 
-    def run(plan: Plan, folder: Path, **rest: object) -> Study:
+    def run(plan: ApprenticePlan, folder: Path, **rest: object) -> ApprenticeStudy:
         plans.append(plan)
-        return run_study(replace(PLAN, topics=plan.topics, runs=1, instances=100, splits=1), tmp_path / "kept")
+        return run_apprentice_study(
+            replace(PLAN, topics=plan.topics, runs=1, instances=100, splits=1), tmp_path / "kept"
+        )
 
-    monkeypatch.setattr("studies.cli.run_study", run)
+    monkeypatch.setattr("studies.__main__.run_apprentice_study", run)
     arguments = ["apprentice", "--web", WEB, "--topics", "Business.Finance", "--out", str(tmp_path / "docs" / "it")]
-    outcome = CliRunner().invoke(command, arguments)
+    outcome = CliRunner().invoke(app, arguments)
     assert outcome.exit_code == 0, outcome.output
     assert (tmp_path / "docs" / "it.md").read_text().startswith("# The apprentice: a study\n")
     assert (plans[0].web, plans[0].topics, plans[0].runs) == (WEB, ("Business.Finance",), 5)
@@ -394,26 +408,26 @@ def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_wrong_input_says_so(tmp_path: Path) -> None:
     with pytest.raises(ForagerError, match="--runs"):
-        Plan(WEB, runs=0)
+        ApprenticePlan(WEB, runs=0)
     with pytest.raises(ForagerError, match="--jobs"):
-        run_study(PLAN, tmp_path, jobs=0)
+        run_apprentice_study(PLAN, tmp_path, jobs=0)
     with pytest.raises(ForagerError, match="Nowhere"):
-        run_study(replace(PLAN, topics=("Nowhere",)), tmp_path)
+        run_apprentice_study(replace(PLAN, topics=("Nowhere",)), tmp_path)
 
 
-def test_gathering_is_of_the_critic_of_the_trial(bench: Bench, done: Study) -> None:
+def test_gathering_is_of_the_critic_of_the_trial(crawler: TopicRunCrawler, done: ApprenticeStudy) -> None:
     """The label is what the learner would be told in a crawl: raw scores, or calibrated ones."""
-    trial = topic_trial(bench.lab, "Business", Spec("naive-bayes"), run=0, seed=0)
+    trial = topic_trial(crawler.lab, "Business", Spec("naive-bayes"), run=0, seed=0)
     order = done.crawls["Business", 0, BASELINE].order[:20]
-    raw, calibrated = gather(bench.lab, trial, order), gather(bench.lab, bench.classroom, order)
+    raw, calibrated = gather(crawler.lab, trial, order), gather(crawler.lab, crawler.classroom, order)
     judged = trial.critic.judge([visit.page for visit in raw.visits])
     assert raw.relevance.tolist() == [np.float32(judged[at].raw) for at in raw.targets.tolist()]
     assert calibrated.relevance.tolist() == [np.float32(judged[at].relevance) for at in raw.targets.tolist()]
-    assert half_of(bench.lab, PLAN, 0) == done.halves[0]
+    assert half_of(crawler.lab, PLAN, 0) == done.halves[0]
 
 
-def test_a_crawl_keeps_what_the_critic_said(bench: Bench) -> None:
-    found = crawl(bench.lab, bench.trial, Apprentice(), 10)
+def test_a_crawl_keeps_what_the_critic_said(crawler: TopicRunCrawler) -> None:
+    found = crawl(crawler.lab, crawler.trial, Apprentice(), 10)
     assert len(found.order) == len(found.expected) == len(found.raw) == 10
-    assert found.order[0] in bench.trial.seeds
+    assert found.order[0] in crawler.trial.seeds
     assert len(found.before) == 0

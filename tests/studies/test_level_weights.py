@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from studies.lexical.level_weights import Followed, all_weights, order_scores, search
+from studies.lexical.weights import FollowedLinkLevels, all_weights, order_scores, search
 
 from forager.errors import ForagerError
 from forager.types import Visit
@@ -16,9 +16,9 @@ level = st.integers(1, 4)
 links = st.lists(st.tuples(level, level, level, level), min_size=2, max_size=12)
 
 
-def followed(rows: list[tuple[int, int, int, int]]) -> Followed:
+def followed(rows: list[tuple[int, int, int, int]]) -> FollowedLinkLevels:
     table = np.array(rows, np.int32)
-    return Followed(table[:, :3], table[:, 3])
+    return FollowedLinkLevels(table[:, :3], table[:, 3])
 
 
 def by_hand(rows: list[tuple[int, int, int, int]], a: int, b: int, c: int) -> float:
@@ -68,9 +68,9 @@ def test_the_feature_that_tells_gets_the_weight() -> None:
 
 def test_many_queues_are_sorted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
-    queue = Followed(rng.integers(1, 5, (50, 3)).astype(np.int32), rng.integers(1, 5, 50).astype(np.int32))
+    queue = FollowedLinkLevels(rng.integers(1, 5, (50, 3)).astype(np.int32), rng.integers(1, 5, 50).astype(np.int32))
     whole = search(queue, 60)
-    monkeypatch.setattr("studies.lexical.level_weights.CHUNK", 100)
+    monkeypatch.setattr("studies.lexical.weights.CHUNK", 100)
     assert search(queue, 60) == whole
 
 
@@ -81,17 +81,17 @@ def visited(asked: int, text: str, *state: float) -> Visit:
 
 def test_followed_links_are_those_of_a_crawl_in_order_of_discovery() -> None:
     visits = [visited(0, "seed"), visited(7, "far", 3, 2, 1, 6.0), visited(4, "near", 1, 2, 3, 6.0)]
-    found = Followed.of(visits, lambda page: sum(map(len, page.leaves)))
+    found = FollowedLinkLevels.of(visits, lambda page: sum(map(len, page.leaves)))
     assert found.levels.tolist() == [[1, 2, 3], [3, 2, 1]]
     assert found.reached.tolist() == [4, 3]
-    both = Followed.together([found, followed([(4, 4, 4, 1)])])
+    both = FollowedLinkLevels.together([found, followed([(4, 4, 4, 1)])])
     assert both.levels.tolist() == [[1, 2, 3], [3, 2, 1], [4, 4, 4]]
     assert both.reached.tolist() == [4, 3, 1]
 
 
 def test_what_teaches_nothing_is_refused() -> None:
     with pytest.raises(ForagerError, match="crawl further"):
-        search(Followed.of([], lambda page: 1))
+        search(FollowedLinkLevels.of([], lambda page: 1))
     with pytest.raises(ForagerError, match="not looked at"):
         search(followed([(1, 0, 1, 1), (1, 0, 2, 1)]))
     with pytest.raises(ForagerError, match="2 or more"):

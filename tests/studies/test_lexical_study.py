@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from studies.cli import study as command
-from studies.keeping import Kept
-from studies.lexical import study as of_lexical
-from studies.lexical.counts import Score, ends
-from studies.lexical.level_weights import Followed
+from studies.__main__ import app
+from studies.kept_parts import PartsFolder, make_parts
+from studies.lexical.crawl_sections import CrawlsCompared, ends
 from studies.lexical.offline import (
     CRAWLED,
     EVENLY,
@@ -22,36 +20,35 @@ from studies.lexical.offline import (
     LEXICAL,
     RULES,
     few_examples,
-    told_levels,
+    given_levels,
 )
-from studies.lexical.page import write_page
-from studies.lexical.parts import FewPart
+from studies.lexical.page import accuracy, at_the_target, commonest, known_mean, write_lexical_page
 from studies.lexical.study import (
     BREADTH,
     CRAWLERS,
     OPTIONS,
     THESIS,
+    FewPart,
+    LexicalPlan,
     LexicalStudy,
-    Scheme,
+    experiment_name,
     forms,
-    plan_name,
     run_lexical_study,
 )
-from studies.lexical.told import accuracy, at_the_target, commonest, known_mean
 from studies.lexical.weights import (
     GENETIC,
     MULTIPLIED,
     PRODUCT,
-    Breeding,
     Fitness,
-    Replay,
-    Weights,
+    FollowedLinkLevels,
+    GeneticSettings,
+    LevelWeights,
+    LexicalReplay,
     earliness,
     evolve,
     rounded,
     summed,
 )
-from studies.parts import make_parts
 from typer.testing import CliRunner
 
 from forager.clock import VirtualClock
@@ -59,16 +56,16 @@ from forager.config import CrawlConfig, FrontierConfig, StopConfig
 from forager.crawl.loop import Crawl
 from forager.errors import ForagerError
 from forager.registry import Spec
+from forager.strategies.lexical import make_lexical
 from forager.strategies.lexical.links import LinkScore
-from forager.strategies.lexical.strategy import lexical
 from forager_lab import experiment
 from forager_lab.level_trials import LevelGoal, level_by_label, level_trial, path_of
 from forager_lab.protocol import Trial, crawl_trial
 
 WEB = "procedural:hosts=10:pages_per_host=30:links=12:length=1500:redirects=0.3:dead=0.1"
-PLAIN = "procedural:hosts=10:pages_per_host=30:links=12:length=1500:redirects=0"  # none to another host
+SAME_HOST = "procedural:hosts=10:pages_per_host=30:links=12:length=1500:redirects=0"  # none to another host
 TESTED, OTHER = "Business.Finance", "Society.Religion"
-SCHEME = Scheme(
+PLAN = LexicalPlan(
     WEB,
     (TESTED,),
     (OTHER,),
@@ -79,7 +76,7 @@ SCHEME = Scheme(
     sizes=(2, 15),
     draws=2,
     replays=1,
-    breeding=Breeding(5, 2),
+    breeding=GeneticSettings(5, 2),
 )
 
 
@@ -93,7 +90,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(folder: Path) -> LexicalStudy:
-    return run_lexical_study(SCHEME, folder)
+    return run_lexical_study(PLAN, folder)
 
 
 @pytest.fixture(scope="module")
@@ -118,17 +115,17 @@ def test_a_replay_fetches_what_the_crawl_does(trial: Trial, spec: str, score: Li
     """That web has redirects, dead links and pages found again."""
     lab = experiment.laboratory(WEB)
     record = crawl_trial(lab, trial, Spec.parse(spec))
-    replay = Replay(lab, trial)
-    walk = replay.walk(score, 100)
-    assert walk.order == record.order
-    assert len(walk.order) == 100 < record.requests
-    assert replay.found(walk).tolist() == (record.relevant & ~record.trained).tolist()
+    replay = LexicalReplay(lab, trial)
+    replayed = replay.crawl(score, 100)
+    assert replayed.order == record.order
+    assert len(replayed.order) == 100 < record.requests
+    assert replay.found(replayed).tolist() == (record.relevant & ~record.trained).tolist()
 
 
 def test_the_links_followed_are_those_of_the_crawl() -> None:
-    lab = experiment.laboratory(PLAIN)
+    lab = experiment.laboratory(SAME_HOST)
     trial = level_trial(lab, LevelGoal(TESTED, examples=3), Spec("lexical"), run=0, seed=0)
-    strategy = lexical(critic=trial.critic, proximity=0.0)
+    strategy = make_lexical(critic=trial.critic, proximity=0.0)
     config = CrawlConfig(
         seeds=tuple(trial.seeds), frontier=FrontierConfig(delay=0), stop=StopConfig(pages=100), seed=trial.seed
     )
@@ -136,7 +133,7 @@ def test_the_links_followed_are_those_of_the_crawl() -> None:
         config, critic=trial.critic, strategy=strategy, fetcher=lab.web.fetcher, scope=trial.scope,
         clock=VirtualClock(), read=lab.cache.read,
     )  # fmt: skip
-    theirs, ours = Followed.of(list(crawl), strategy.page_level), Replay(lab, trial).followed(100)
+    theirs, ours = FollowedLinkLevels.of(list(crawl), strategy.page_level), LexicalReplay(lab, trial).followed(100)
     assert len(ours.reached) == 99
     assert ours.levels.tolist() == theirs.levels.tolist()
     assert ours.reached.tolist() == theirs.reached.tolist()
@@ -164,35 +161,35 @@ def test_weights_are_made_of_any_numbers(numbers: list[float]) -> None:
     assert rounded(np.array([a, b, c])) == pytest.approx((a, b, c), abs=0.002)
 
 
-def near(wanted: Weights) -> Fitness:
+def near(wanted: LevelWeights) -> Fitness:
     return lambda weights: -float(np.abs(np.array(weights) - wanted).sum())
 
 
 def test_evolution_comes_near_the_best() -> None:
     """Far from where it begins, and better than as many weights drawn by chance are on average."""
-    found = evolve(near((0.15, 0.8, 0.05)), [(0.627, 0.062, 0.311)], Breeding(16, 12), seed=1)
+    found = evolve(near((0.15, 0.8, 0.05)), [(0.627, 0.062, 0.311)], GeneticSettings(16, 12), seed=1)
     assert found.weights == pytest.approx((0.15, 0.8, 0.05), abs=0.05)
     assert list(found.history) == sorted(found.history)
     assert found.fitness == found.history[-1]
 
 
 def test_evolution_tries_nothing_twice_and_repeats_itself() -> None:
-    asked: list[Weights] = []
+    asked: list[LevelWeights] = []
 
-    def fitness(weights: Weights) -> float:
+    def fitness(weights: LevelWeights) -> float:
         asked.append(weights)
         return 0.0
 
     first = (0.627, 0.062, 0.311)
-    found = evolve(fitness, [first], Breeding(6, 4), seed=3)
+    found = evolve(fitness, [first], GeneticSettings(6, 4), seed=3)
     assert asked[0] == first
     assert len(asked) == len(set(asked)) == found.tried <= 6 + 3 * 4
-    assert evolve(fitness, [first], Breeding(6, 4), seed=3) == found
+    assert evolve(fitness, [first], GeneticSettings(6, 4), seed=3) == found
 
 
 def test_wrong_breeding_is_refused() -> None:
     with pytest.raises(ForagerError, match="genetic search"):
-        Breeding(size=2, elite=2)
+        GeneticSettings(size=2, elite=2)
 
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------------
@@ -200,7 +197,7 @@ def test_wrong_breeding_is_refused() -> None:
 
 def test_crawls_are_compared_one_by_one() -> None:
     """Twice as many as nothing is something."""
-    score = Score.of([[4, 3, 0], [1, 0, 2]], [[2, 2, 0], [0, 1, 2]])
+    score = CrawlsCompared.of([[4, 3, 0], [1, 0, 2]], [[2, 2, 0], [0, 1, 2]])
     assert (score.better, score.equal, score.worse, score.double) == (3, 2, 1, 2)
     assert str(score) == "3 / 2 / 1"
     assert score.crawls == 6
@@ -226,13 +223,13 @@ def test_levels_are_told_of_pages_that_were_not_shown() -> None:
     lab, goal, path = experiment.laboratory(WEB), LevelGoal(TESTED, examples=3), path_of(TESTED)
     labels = lab.web.truth.labels
     crawled = list(labels)[:40]
-    tables = told_levels(lab, goal, run=0, seed=0, crawled=crawled)
+    tables = given_levels(lab, goal, run=0, seed=0, crawled=crawled)
     assert tables.keys() == RULES.keys()
     of_level = [sum(level_by_label(given, path) == level for given in labels.values()) for level in (1, 2, 3)]
     for table in tables.values():
         assert table[EVENLY].sum(axis=1)[:2].tolist() == [of_level[0] - 3, of_level[1] - 3]
         assert 0 < table[CRAWLED].sum() <= sum(bool(labels[url]) for url in crawled)
-    assert told_levels(lab, goal, run=0, seed=0, crawled=crawled)["as it is"][EVENLY].tolist() == (
+    assert given_levels(lab, goal, run=0, seed=0, crawled=crawled)["as it is"][EVENLY].tolist() == (
         tables["as it is"][EVENLY].tolist()
     )
 
@@ -255,7 +252,7 @@ def test_all_variants_share_examples_and_starts(done: LexicalStudy) -> None:
     for variant in (*CRAWLERS, *forms(done.searched).values(), *OPTIONS):
         record, usual = done.record(variant, TESTED, 0), done.record(THESIS, TESTED, 0)
         assert record.order[0] == usual.order[0]
-        assert len(record.order) == SCHEME.pages
+        assert len(record.order) == PLAN.pages
     assert {*done.sizes} == {TESTED, OTHER}
     assert done.sizes[TESTED] == 20 - 3
 
@@ -268,9 +265,9 @@ def test_examples_do_not_count(done: LexicalStudy) -> None:
 
 
 def test_only_options_are_crawled_on_other_topics(done: LexicalStudy) -> None:
-    tried = {variant for variant in (*CRAWLERS, *OPTIONS) if plan_name(OTHER, variant) in done.done.experiments}
+    tried = {variant for variant in (*CRAWLERS, *OPTIONS) if experiment_name(OTHER, variant) in done.done.experiments}
     assert {BREADTH, THESIS, *OPTIONS} <= tried
-    strategies = done.done.experiments[plan_name(OTHER, THESIS)].plan.strategies
+    strategies = done.done.experiments[experiment_name(OTHER, THESIS)].plan.strategies
     assert not any("features" in name or "context=" in name or "sum" in name for name in strategies)
 
 
@@ -288,7 +285,7 @@ def test_every_section_is_on_the_page_and_the_same_each_time(done: LexicalStudy,
     (tmp_path / "lexical-reading.toml").write_text('few = "Few suffice."\ncrawlers = "It finds more."\n')
     written = []
     for _ in range(2):
-        page = write_page(done, tmp_path / "lexical")
+        page = write_lexical_page(done, tmp_path / "lexical")
         written.append({path.name: path.read_bytes() for path in [page, *(tmp_path / "lexical").iterdir()]})
     assert written[0] == written[1]
     text = page.read_text()
@@ -305,7 +302,7 @@ def test_a_rerun_makes_nothing_and_a_lost_part_is_made_again(done: LexicalStudy,
     lost = next(folder.glob("study-*.npz"))
     lost.unlink()
     notes: list[str] = []
-    again = run_lexical_study(SCHEME, folder, note=notes.append)
+    again = run_lexical_study(PLAN, folder, note=notes.append)
     assert again.done.crawled == 0
     assert len(notes) == 1
     assert notes[0].endswith(": done")
@@ -316,7 +313,7 @@ def test_a_rerun_makes_nothing_and_a_lost_part_is_made_again(done: LexicalStudy,
 
 def test_two_processes_make_what_one_does(done: LexicalStudy, tmp_path: Path) -> None:
     parts = [FewPart(TESTED, (2,), 1, seed) for seed in (0, 1)]
-    kept = Kept(tmp_path, "code")
+    kept = PartsFolder(tmp_path, "code")
     both = make_parts(WEB, kept, parts, jobs=2)
     alone = few_examples(experiment.laboratory(WEB), TESTED, (2,), draws=1, seed=1)
     assert FewPart.read(both[1]) == alone
@@ -324,35 +321,35 @@ def test_two_processes_make_what_one_does(done: LexicalStudy, tmp_path: Path) ->
 
 def test_a_part_that_fails_says_so(tmp_path: Path) -> None:
     with pytest.raises(ForagerError, match=r"Nowhere · few examples failed: .*Nowhere"):
-        make_parts(WEB, Kept(tmp_path, "code"), [FewPart("Nowhere", (2,), 1, 0)], jobs=1)
+        make_parts(WEB, PartsFolder(tmp_path, "code"), [FewPart("Nowhere", (2,), 1, 0)], jobs=1)
 
 
 def test_crawls_are_compared_early_and_at_the_end(done: LexicalStudy) -> None:
     assert ends(done) == [12]
-    assert ends(replace(done, scheme=replace(SCHEME, pages=400))) == [100, 400]
+    assert ends(replace(done, plan=replace(PLAN, pages=400))) == [100, 400]
 
 
 def test_the_command_writes_the_page(done: LexicalStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    schemes: list[Scheme] = []
+    plans: list[LexicalPlan] = []
 
-    def run(scheme: Scheme, folder: Path, **rest: object) -> LexicalStudy:
-        schemes.append(scheme)
+    def run(plan: LexicalPlan, folder: Path, **rest: object) -> LexicalStudy:
+        plans.append(plan)
         return done
 
-    monkeypatch.setattr(of_lexical, "run_lexical_study", run)
+    monkeypatch.setattr("studies.__main__.run_lexical_study", run)
     arguments = ["lexical", "--web", WEB, "--topics", TESTED, "--others", OTHER, "--out", str(tmp_path / "docs" / "it")]
-    outcome = CliRunner().invoke(command, arguments)
+    outcome = CliRunner().invoke(app, arguments)
     assert outcome.exit_code == 0, outcome.output
     assert (tmp_path / "docs" / "it.md").read_text().startswith("# The lexical method: a study\n")
-    assert (schemes[0].topics, schemes[0].others, schemes[0].runs, schemes[0].pages) == ((TESTED,), (OTHER,), 5, 400)
+    assert (plans[0].topics, plans[0].others, plans[0].runs, plans[0].pages) == ((TESTED,), (OTHER,), 5, 400)
 
 
 def test_wrong_input_says_so(tmp_path: Path) -> None:
     with pytest.raises(ForagerError, match="--runs"):
-        replace(SCHEME, runs=0)
+        replace(PLAN, runs=0)
     with pytest.raises(ForagerError, match="among --topics and --others"):
-        replace(SCHEME, others=(TESTED,))
+        replace(PLAN, others=(TESTED,))
     with pytest.raises(ForagerError, match="--jobs"):
-        run_lexical_study(SCHEME, tmp_path, jobs=0)
+        run_lexical_study(PLAN, tmp_path, jobs=0)
     with pytest.raises(ForagerError, match="Nowhere"):
-        run_lexical_study(replace(SCHEME, topics=("Nowhere",)), tmp_path)
+        run_lexical_study(replace(PLAN, topics=("Nowhere",)), tmp_path)

@@ -43,7 +43,7 @@ class Progress:
             self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
 
     def began(self, crawl: Crawl) -> None:
-        self._crawl, self._before = crawl, crawl.tally.pages
+        self._crawl, self._before = crawl, crawl.stats.pages
         self._start = self._told = time.monotonic()
 
     def each(self, visit: Visit) -> None:
@@ -58,11 +58,11 @@ class Progress:
 
     def _rate(self) -> float:
         assert self._crawl
-        return (self._crawl.tally.pages - self._before) / max(1e-9, time.monotonic() - self._start)
+        return (self._crawl.stats.pages - self._before) / max(1e-9, time.monotonic() - self._start)
 
     def line(self) -> str:
         assert self._crawl
-        tally = self._crawl.tally
+        tally = self._crawl.stats
         misses = " ".join(f"{reason}={count}" for reason, count in tally.misses.most_common()) or "none"
         return (
             f"{self._title}{tally.pages} pages, {self._rate():.1f}/s, harvest {tally.harvest:.3f} "
@@ -72,7 +72,7 @@ class Progress:
 
     def table(self, visit: Visit) -> Table:
         assert self._crawl
-        tally, shown = self._crawl.tally, Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+        tally, shown = self._crawl.stats, Table(show_header=False, box=None, padding=(0, 2, 0, 0))
         rows = {
             "pages": f"{self._title}{tally.pages:,}   {self._rate():.1f}/s",
             "harvest": f"{tally.harvest:.3f}   last 100: {tally.recent_harvest:.3f}",

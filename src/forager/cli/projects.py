@@ -19,7 +19,7 @@ from forager.collection.explain import explain
 from forager.collection.export import FORMATS, export
 from forager.config import read_config
 from forager.crawl.loop import Crawl
-from forager.crawl.stats import Tally
+from forager.crawl.stats import CrawlStats
 from forager.errors import ForagerError
 from forager.project import Project, read_seeds
 from forager.store import Catalogue, Entry, SearchIndex
@@ -51,14 +51,14 @@ def crawl(
         raise typer.Exit(STOPPED)
 
 
-async def _crawl_project(project: Project, as_json: bool) -> Tally:
+async def _crawl_project(project: Project, as_json: bool) -> CrawlStats:
     taught = await taught_with_progress(project)
     with Progress(err) as progress:
         running = asyncio.current_task()
-        tallies: list[Tally] = []
+        tallies: list[CrawlStats] = []
 
         def began(crawl: Crawl, notes: list[str]) -> None:
-            tallies.append(crawl.tally)
+            tallies.append(crawl.stats)
             progress.began(crawl)
             for note in notes:
                 err.print(note, highlight=False, markup=False)
@@ -89,7 +89,7 @@ def _listen(crawl: Crawl, running: asyncio.Task[Any]) -> None:
         loop.add_signal_handler(number, hear)
 
 
-def _summary(tally: Tally) -> dict[str, Any]:
+def _summary(tally: CrawlStats) -> dict[str, Any]:
     return {
         "pages": tally.pages,
         "requests": tally.requests,
@@ -110,7 +110,7 @@ def _crawl_file(file: Path, as_json: bool) -> None:
             print(json.dumps(row | {"depth": trace.depth, "score": score, "order": trace.order}))
         else:
             out.print(f"{visit.judgement.relevance:.3f}  {page.url}  {page.title}", markup=False, highlight=False)
-    tally = crawl.tally
+    tally = crawl.stats
     misses = ", ".join(f"{count} {reason}" for reason, count in tally.misses.most_common()) or "none"
     err.print(
         f"{tally.pages} pages in {tally.requests} requests, harvest {tally.harvest:.3f} by the critic; "

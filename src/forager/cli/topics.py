@@ -18,11 +18,11 @@ from rich.console import Console
 from forager.cli.progress import Progress, counting
 from forager.collection.rejudge import rejudge
 from forager.crawl.build import STRATEGY_VERSION
-from forager.crawl.journal import learnt
 from forager.errors import ForagerError, unknown
 from forager.learn.focus import in_focus
-from forager.project import CONFIG, Project, new_project, read_seeds
+from forager.project import CONFIG, Project, read_seeds
 from forager.store import Catalogue, models
+from forager.store.journal import learnt_of
 from forager.store.models import Checkpoints
 from forager.strategies import strategy_names
 from forager.teaching.train_strategy import CRITIC as JUDGE
@@ -88,7 +88,7 @@ def new(
     )
     tomllib.loads(toml)
     prior = _prior(apprentice_from, strategy) if apprentice_from else None
-    made = new_project(project, toml, urls)
+    made = Project.create(project, toml, urls)
     if prior is not None:
         models.save(project / PRIOR, prior, kind=strategy, version=STRATEGY_VERSION)
     for file in (taught / TAUGHT, taught / JUDGE) if taught else ():
@@ -170,7 +170,7 @@ def _prior(folder: Path, strategy: str) -> Parts:
         checkpoint, _ = Checkpoints(folder).last(catalogue.last_seq)
     if checkpoint is None:
         raise ForagerError(f"the crawl of {folder} has taught its strategy nothing yet: crawl it first")
-    return learnt(checkpoint[1])
+    return learnt_of(checkpoint[1])
 
 
 # ---- what was understood --------------------------------------------------------------------------------------------

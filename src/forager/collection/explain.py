@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from forager.crawl.build import strategy_of
-from forager.crawl.journal import learnt
+from forager.crawl.folder import CrawlFolder
 from forager.learn.tfidf import Query
-from forager.project import Project
 from forager.store import Catalogue, Entry, aliases
+from forager.store.journal import learnt_of
 from forager.store.models import Checkpoints
 from forager.types import (
     Critic,
@@ -33,7 +33,7 @@ from forager.web.urls import UrlRules
 _NOTHING = np.empty((0, 0), np.float32)
 
 
-def explain(project: Project, url: str, critic: Critic, query: Query | None = None) -> list[tuple[str, float]]:
+def explain(project: CrawlFolder, url: str, critic: Critic, query: Query | None = None) -> list[tuple[str, float]]:
     """The words that make the score of the link by which a URL was found, strongest first, by what the learner knew at
     its last checkpoint; nothing for a seed, or where the strategy does not explain itself.
 
@@ -48,7 +48,7 @@ def explain(project: Project, url: str, critic: Critic, query: Query | None = No
         last = catalogue.last_seq
     if isinstance(strategy, Persists):
         checkpoint, _ = Checkpoints(project.folder).last(last)
-        strategy = strategy.from_parts(learnt(checkpoint[1])) if checkpoint else strategy
+        strategy = strategy.from_parts(learnt_of(checkpoint[1])) if checkpoint else strategy
     rules, led = UrlRules(project.config.urls.strip, project.config.urls.longest), aliases(project.folder, set(way[1:]))
     travelled = _NOTHING
     for answer, target in zip(answers, way[1:], strict=True):

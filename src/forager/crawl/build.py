@@ -1,22 +1,35 @@
-"""From a configuration to the parts of a crawl: seeds, scope, critic, strategy, fetcher."""
+"""From a configuration to the parts of a crawl: seeds, scope, critic, strategy, and the web that is asked."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
-from forager.config import CrawlConfig
+from forager.clock import Clock, VirtualClock, WallClock
+from forager.config import CrawlConfig, FetchConfig
 from forager.critics import make_critic
 from forager.errors import ForagerError
+from forager.fetch.http import HttpFetcher, Limits
 from forager.fetch.replay import open_recording
+from forager.fetch.robots import LARGEST, Robots
 from forager.learn.tfidf import Query
 from forager.store.models import load
 from forager.strategies import make_strategy
-from forager.types import Critic, Fetcher, Persists, Strategy, Url
+from forager.types import Critic, Failure, Fetcher, Persists, Strategy, Url
 from forager.web.scope import Scope
 from forager.web.urls import UrlRules
 
 CRITIC_VERSION = 1  # of models of critics
 STRATEGY_VERSION = 1  # of what strategies have learnt
+
+
+def rules_of(config: CrawlConfig) -> UrlRules:
+    """How URLs are made canonical."""
+    return UrlRules(config.urls.strip, config.urls.longest)
 
 
 def seeds_of(config: CrawlConfig, rules: UrlRules) -> list[Url]:
@@ -66,7 +79,60 @@ def strategy_of(config: CrawlConfig, critic: Critic, query: Query | None = None)
     return strategy.from_parts(load(Path(config.strategy.model), kind=config.strategy.name, version=STRATEGY_VERSION))
 
 
-def fetcher_of(config: CrawlConfig, rules: UrlRules) -> Fetcher:
-    if config.fetch.replay is None:
-        raise ForagerError('no web to crawl: name a recorded one, [fetch] replay = "FOLDER", or give a fetcher')
-    return open_recording(Path(config.fetch.replay), rules).fetcher
+# ---- the web
+
+
+class HostRules(Protocol):
+    """What a host asks of us."""
+
+    @property
+    def delay(self) -> float | None:
+        """Seconds between two requests, None if it does not say."""
+
+    @property
+    def problem(self) -> Failure | None:
+        """Why the rules are not known, if they are not; then nothing is allowed."""
+
+    def allows(self, url: Url) -> bool: ...
+
+
+class Courtesy(Protocol):
+    """Knows what hosts ask of us: robots.txt."""
+
+    def known(self, url: Url) -> HostRules | None:
+        """The rules for a URL if they need not be asked for now."""
+
+    async def rules(self, url: Url) -> HostRules:
+        """The same, asking the host if need be: under its lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWeb:
+    """A web that can be asked: who fetches, and who knows what hosts ask of us (None: nobody is asked)."""
+
+    fetcher: Fetcher
+    courtesy: Courtesy | None = None
+
+
+def clock_of(config: CrawlConfig) -> Clock:
+    """The wall's clock; on a recorded web a virtual one, which never sleeps."""
+    return WallClock() if config.fetch.replay is None else VirtualClock()
+
+
+@asynccontextmanager
+async def open_web(config: CrawlConfig, clock: Clock) -> AsyncIterator[OpenWeb]:
+    """The web that a configuration names, for as long as the block lasts: the network with robots.txt, a recorded web,
+    or what a fetcher of another package brings."""
+    fetch, rules = config.fetch, rules_of(config)
+    if fetch.replay is not None:
+        yield OpenWeb(open_recording(Path(fetch.replay), rules).fetcher)
+        return
+    async with http_fetcher(fetch, rules, clock) as http:
+        ask = partial(http.fetch_start, largest=LARGEST)
+        robots = Robots(ask, http.agent, clock=clock, urls=rules, longest_delay=fetch.longest_delay)
+        yield OpenWeb(http, robots if fetch.robots else None)
+
+
+def http_fetcher(fetch: FetchConfig, rules: UrlRules, clock: Clock) -> HttpFetcher:
+    limits = Limits(connect=fetch.connect, read=fetch.read, total=fetch.total, largest=fetch.largest)
+    return HttpFetcher(fetch.contact, limits=limits, allow=fetch.allow, resolve=fetch.resolve, rules=rules, clock=clock)

@@ -1,82 +1,38 @@
 """The only loop: acquire -> ask -> step -> release, until a budget or the frontier is used up.
 
-Asking is done by tasks, at most `in_flight` at once, each with a lease on its lane; what they bring is taken in by the
-step one after the other. On a recorded web the loop runs under a virtual clock: the same calls, no sleep, one fetch in
-flight, the same order always.
+Tasks ask, at most `in_flight` at once, each with a lease on its lane (`forager.crawl.asking`). The step takes in what
+they bring, one answer after the other. On a recorded web the loop runs under a virtual clock: the same calls, no sleep,
+one fetch in flight, always the same order.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from functools import partial
 from math import inf
-from pathlib import Path
 from typing import Protocol
 
-from forager.clock import Clock, VirtualClock, WallClock
+from forager.clock import Clock, VirtualClock
 from forager.config import CrawlConfig
-from forager.crawl.build import critic_of, fetcher_of, scope_of, seeds_of, strategy_of
-from forager.crawl.stats import Tally
-from forager.crawl.step import Reader, Step, Taken
+from forager.crawl.asking import Asker
+from forager.crawl.build import OpenWeb, clock_of, critic_of, open_web, rules_of, scope_of, seeds_of, strategy_of
+from forager.crawl.state import CrawlState
+from forager.crawl.stats import CrawlStats
+from forager.crawl.step import Reader, Step
 from forager.crawl.sweep import Sweep
-from forager.fetch.failures import backoff
-from forager.frontier import Budgets, LaneFrontier
-from forager.frontier.facts import Facts
-from forager.types import (
-    Answer,
-    Candidate,
-    Critic,
-    Failure,
-    Fetch,
-    Fetcher,
-    Learns,
-    Miss,
-    Reason,
-    Rescores,
-    Strategy,
-    Trace,
-    Url,
-    Visit,
-)
+from forager.types import Candidate, Critic, Fetcher, Miss, Rescores, Strategy, Taken, Visit
 from forager.web.page import parse
 from forager.web.scope import Scope
-from forager.web.urls import UrlRules
 
-HOPS = 5  # redirects followed for one link
-LARGE = 1_000_000  # bytes of a body that is parsed beside the loop
-COMMIT = 0.2  # seconds; what was taken in waits no longer to be committed, however slow the next answer is
+COMMIT = 0.2  # seconds; what was taken in waits no longer than this to be committed, however slow the next answer is
 IN_FLIGHT = 64  # requests at once on the network
 TRIES = 16  # links that are scored again, while a sweep goes on, before one is asked for
 
 
-class HostRules(Protocol):
-    """What a host asks of us."""
-
-    @property
-    def delay(self) -> float | None:
-        """Seconds between two requests, None if it does not say."""
-
-    @property
-    def problem(self) -> Failure | None:
-        """Why the rules are not known, if they are not; then nothing is allowed."""
-
-    def allows(self, url: Url) -> bool: ...
-
-
-class Courtesy(Protocol):
-    """Knows what hosts ask: robots.txt."""
-
-    def known(self, url: Url) -> HostRules | None:
-        """The rules for a URL if they need not be asked for now."""
-
-    async def rules(self, url: Url) -> HostRules:
-        """The same, asking the host if need be: under its lease."""
-
-
 class Keeper(Protocol):
-    """Where what was taken in goes, in groups. It also sows the crawl, after restoring what it has of it."""
+    """Where what was taken in goes, in groups."""
 
     @property
     def pending(self) -> int:
@@ -85,10 +41,28 @@ class Keeper(Protocol):
     def keep(self, taken: Taken) -> None: ...
     def due(self, now: float) -> bool: ...
     def commit(self) -> None: ...
+    def checkpoint(self, *, now: bool = False) -> None:
+        """After a commit, between two steps: save what the strategy knows, if it is time to, or `now`."""
 
 
 class Crawl:
-    """As a library: `Crawl(config, critic=…, strategy=…).run()`, `await crawl.arun()`, `for visit in crawl`."""
+    """A crawl in memory, of the live web or of a recorded one.
+
+    What is not given is made from the configuration. A crawl that is to be kept, stopped and resumed is a `Project`.
+
+    >>> from forager import Crawl, CrawlConfig
+    >>> from forager.config import FetchConfig, StopConfig
+    >>> from forager.critics import Predicate
+    >>> config = CrawlConfig(
+    ...     seeds=["https://example.org/birds"],
+    ...     stop=StopConfig(pages=200),
+    ...     fetch=FetchConfig(contact="you@example.org"),
+    ... )
+    >>> for visit in Crawl(config, critic=Predicate(keywords=["owl", "nest"])):  # doctest: +SKIP
+    ...     print(f"{visit.judgement.relevance:.2f}", visit.page.url)
+
+    `crawl.run()` goes to the end and gives the figures; `await crawl.arun()` does so inside an event loop.
+    """
 
     def __init__(
         self,
@@ -100,56 +74,43 @@ class Crawl:
         scope: Scope | None = None,
         clock: Clock | None = None,
         read: Reader | None = None,
-        courtesy: Courtesy | None = None,
+        state: CrawlState | None = None,
         keeper: Keeper | None = None,
-        rest_until: float = float("-inf"),
-        folder: Path | None = None,
     ) -> None:
-        """`folder`: where what need not be in memory may lie while the crawl runs."""
-        rules = UrlRules(config.urls.strip, config.urls.longest)
-        self.seeds = seeds_of(config, rules)
-        self.config, self.tally = config, Tally()
+        """A `fetcher` of your own is asked without robots.txt. With a `state` the crawl goes on from there; without
+        one it begins with the seeds."""
+        self.seeds = seeds_of(config, rules_of(config))
+        self.config = config
         self.critic = critic or critic_of(config)
         self.strategy = strategy or strategy_of(config, self.critic)
         self.scope = scope or scope_of(config, self.seeds)
-        self._fetcher = fetcher or fetcher_of(config, rules)
-        self._clock = clock or (WallClock() if config.fetch.replay is None else VirtualClock())
+        self.state = state or CrawlState.empty(self.strategy, config.frontier)
+        self.facts, self.frontier, self.stats = self.state.facts, self.state.frontier, self.state.stats
+        keep = keeper.keep if keeper else None
+        self.step = Step(self.state, critic=self.critic, strategy=self.strategy, scope=self.scope, keep=keep)
+        if state is None:
+            self.step.sow(self.seeds)
+        self._fetcher, self._keeper = fetcher, keeper
+        self._clock = clock or clock_of(config)
         self._in_flight = config.frontier.in_flight or (1 if isinstance(self._clock, VirtualClock) else IN_FLIGHT)
-        self._read: Reader = read or (lambda answer: parse(answer, rules))
-        self._courtesy, self._keeper = courtesy, keeper
-        budgets = Budgets(config.frontier.pages_per_host, config.frontier.pages_per_site)
-        self.frontier = LaneFrontier(self.strategy.combine, budgets=budgets, rest_until=rest_until)
-        learns = isinstance(self.strategy, Learns)
-        self.facts = Facts(self.strategy.combine, evidence=learns, folder=folder)
-        self.step = Step(
-            critic=self.critic,
-            strategy=self.strategy,
-            scope=self.scope,
-            facts=self.facts,
-            frontier=self.frontier,
-            keep=keeper.keep if keeper else lambda taken: None,
-        )
-        self._every = self.strategy.every if isinstance(self.strategy, Rescores) else None
-        self.attempts: Counter[int] = Counter()  # failures for the moment, by id
+        self._read: Reader = read or partial(parse, rules=rules_of(config))
         self._tasks: dict[asyncio.Task[Visit | Miss | None], None] = {}
         self._stop = ""
         self._running = False
         self._sweep: Sweep | None = None
         self._sweeping: asyncio.Future[None] | None = None
         self._resting: asyncio.Future[None] | None = None  # while nothing is in flight
-        if keeper is None:
-            self.step.sow(self.seeds)
 
     # ---- ways to run it
 
-    def run(self) -> Tally:
+    def run(self) -> CrawlStats:
         return asyncio.run(self.arun())
 
-    async def arun(self) -> Tally:
+    async def arun(self) -> CrawlStats:
         async with aclosing(self.visits()) as visits:
             async for _ in visits:
                 pass
-        return self.tally
+        return self.stats
 
     def __iter__(self) -> Iterator[Visit]:
         loop, visits = asyncio.new_event_loop(), self.visits()
@@ -166,6 +127,11 @@ class Crawl:
         if self._resting is not None:
             self._resting.cancel()
 
+    def checkpoint(self) -> None:
+        """Save what the strategy knows now. A crawl that is kept nowhere saves nothing."""
+        if self._keeper:
+            self._keeper.checkpoint(now=True)
+
     @property
     def stopping(self) -> bool:
         return bool(self._stop)
@@ -174,36 +140,45 @@ class Crawl:
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Crawl until something stops it; yields each page as it is taken in."""
-        self.tally.stopped, self._running = "", True
+        async with self._open_web() as web:
+            asker = Asker(web, self.config.frontier, self._clock, self.state, self.step, self._read)
+            async with aclosing(self._visits(asker)) as visits:
+                async for visit in visits:
+                    yield visit
+
+    def _open_web(self) -> AbstractAsyncContextManager[OpenWeb]:
+        return open_web(self.config, self._clock) if self._fetcher is None else nullcontext(OpenWeb(self._fetcher))
+
+    async def _visits(self, asker: Asker) -> AsyncGenerator[Visit, None]:
+        self.stats.stopped, self._running = "", True
         start = self._clock.now()
         try:
             while True:
-                due = self._launch(start)
+                due = self._launch(asker, start)
                 if not self._tasks:
                     if not await self._rest(start):
                         break
                     continue
                 for visit in await self._landed(due):
                     yield visit
-                    self.sweep_if_due()
+                    self._sweep_if_due()
                 self._commit_if_due()
                 if self._sweeping is not None and self._sweeping.done():
                     self._sweeping.result()  # raises what the strategy raised
                     self._sweeping = None
         finally:
             await self._land_all()
-            self.tally.rejected = self.step.rejected
             if self._keeper:
                 self._keeper.commit()
 
-    def _launch(self, start: float) -> float | None:
+    def _launch(self, asker: Asker, start: float) -> float | None:
         """Ask for the best that may be asked now, as many as may be in flight; if there is room for more, when a lane
         will have rested."""
         while len(self._tasks) < self._in_flight and not self._spent(start, len(self._tasks)):
             candidate = self._acquire(self._clock.now())
             if candidate is None:
                 return self.frontier.next_due()
-            self._tasks[asyncio.ensure_future(self._visit(candidate))] = None
+            self._tasks[asyncio.ensure_future(asker.visit(candidate))] = None
         return None
 
     def _acquire(self, now: float) -> Candidate | None:
@@ -223,15 +198,15 @@ class Crawl:
 
     async def _rest(self, start: float) -> bool:
         """Nothing is in flight: wait until something may be asked, if ever it may."""
-        self.tally.stopped = self._spent(start, 0)
-        if self.tally.stopped:
+        self.stats.stopped = self._spent(start, 0)
+        if self.stats.stopped:
             return False
         due = self.frontier.next_due()
         if due is None:
-            self.tally.stopped = "nothing is left to fetch"
+            self.stats.stopped = "nothing is left to fetch"
             return False
         if self._keeper and self._keeper.pending:
-            self._keeper.commit()
+            self._commit(self._keeper)
         end = inf if self.config.stop.seconds is None else start + self.config.stop.seconds
         await self._sleep(min(due, end) - self._clock.now())
         return True
@@ -271,132 +246,49 @@ class Crawl:
             sweeping, self._sweeping = self._sweeping, None
             await sweeping  # a strategy's error is not lost
 
-    def sweep_if_due(self) -> None:
-        """After a page: sweeps come at fixed numbers of pages, so that a resumed crawl has them at the same ones. On
-        the wall's clock they are made beside the loop, and skipped while one is."""
-        if self._every is None or self.tally.pages % self._every:
+    def _sweep_if_due(self) -> None:
+        """After a page. On the wall's clock a sweep runs beside the loop; one that is due meanwhile is skipped."""
+        if not self.step.sweep_is_due:
             return
         if isinstance(self._clock, VirtualClock) or not self._running:
             self.step.sweep()
-            self.tally.sweeps += 1
         elif self._sweep is None:
             assert isinstance(self.strategy, Rescores)
             self._sweep = Sweep(self.strategy, self.strategy.combine.policy, self.facts, self.frontier)
             self._sweeping = asyncio.ensure_future(self._sweep_beside(self._sweep))
         else:
-            self.tally.sweeps_skipped += 1
+            self.stats.sweeps_skipped += 1
 
     async def _sweep_beside(self, sweep: Sweep) -> None:
         ids, scores, links = await sweep.run()
         began = self._clock.now()
         self.step.swap(ids, scores, links)
-        self._note_pause(began)
-        self.tally.sweeps += 1
+        self.stats.note_pause(self._clock.now() - began)
+        self.stats.sweeps += 1
         self._sweep = None
 
     def _commit_if_due(self) -> None:
         if self._keeper and self._keeper.due(self._clock.now()):
             began = self._clock.now()
-            self._keeper.commit()
-            self._note_pause(began)
+            self._commit(self._keeper)
+            self.stats.note_pause(self._clock.now() - began)
 
-    def _note_pause(self, began: float) -> None:
-        self.tally.longest_step = max(self.tally.longest_step, self._clock.now() - began)
+    def _commit(self, keeper: Keeper) -> None:
+        keeper.commit()
+        keeper.checkpoint()
 
     def _spent(self, start: float, in_flight: int) -> str:
         """Why nothing more may be asked, in words; "" if it may."""
-        stop, tally = self.config.stop, self.tally
+        stop, stats = self.config.stop, self.stats
         if self._stop:
             return self._stop
-        if stop.pages is not None and tally.pages + in_flight >= stop.pages:
+        if stop.pages is not None and stats.pages + in_flight >= stop.pages:
             return f"the budget of {stop.pages} pages is used up"
         if stop.seconds is not None and self._clock.now() - start >= stop.seconds:
             return f"the budget of {stop.seconds:g} seconds is used up"
-        if stop.bytes is not None and tally.bytes >= stop.bytes:
+        if stop.bytes is not None and stats.bytes >= stop.bytes:
             return f"the budget of {stop.bytes} bytes is used up"
         return ""
-
-    # ---- one link
-
-    async def _visit(self, candidate: Candidate) -> Visit | Miss | None:
-        """Ask for a link's target and take in what comes, under a lease on its lane."""
-        outcome: Visit | Miss | None = None
-        try:
-            outcome = await self._ask(candidate)
-        except asyncio.CancelledError:
-            self.frontier.retry(candidate, self._clock.now())
-            raise
-        finally:
-            self.tally.count(outcome)
-            page = isinstance(outcome, Visit)
-            self.frontier.release(candidate, self._clock.now(), self._delay(candidate), page=page)
-        return outcome
-
-    async def _ask(self, candidate: Candidate) -> Visit | Miss | None:
-        id, url = candidate.id, self.facts.addresses[candidate.id]
-        for _ in range(HOPS + 1):
-            if self._courtesy and self._courtesy.known(url) is None:
-                await self._courtesy.rules(url)
-                self.frontier.retry(candidate, self._clock.now())  # the page follows when the lane has rested
-                return None
-            refusal = self._refusal(url)
-            if refusal is not None:
-                return self._failed(refusal, candidate, self._trace(candidate, id))
-            answer = await self._fetch(url)
-            trace = self._trace(candidate, id)
-            if isinstance(answer, Fetch):
-                return await self._take(answer, trace)
-            if isinstance(answer, Failure):
-                return self._failed(answer, candidate, trace)
-            onward = self.step.redirect(answer, candidate, trace)
-            if not isinstance(onward, str):
-                return onward
-            id, url = int(self.facts.intern([onward])[0]), onward
-            await self._clock.sleep(self._delay(candidate))
-        return self.step.miss(Failure(url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}"), answer, trace)
-
-    def _refusal(self, url: Url) -> Failure | None:
-        """Why robots.txt keeps us out, if it does."""
-        rules = self._courtesy.known(url) if self._courtesy else None
-        if rules is None:
-            return None
-        if rules.problem is not None:
-            told = f"robots.txt: {rules.problem.reason} {rules.problem.detail}".rstrip()
-            return Failure(url, rules.problem.reason, told, rules.problem.retry_after)
-        return None if rules.allows(url) else Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
-
-    async def _fetch(self, url: Url) -> Answer:
-        answer = await self._fetcher.fetch(url)
-        self.tally.requests += 1
-        self._clock.spend(answer.seconds)
-        return answer
-
-    async def _take(self, answer: Fetch, trace: Trace) -> Visit | Miss:
-        self.tally.bytes += len(answer.body)
-        page = await self._clock.beside(self._read, answer) if len(answer.body) > LARGE else self._read(answer)
-        if isinstance(page, Failure):
-            return self.step.miss(page, answer, trace)
-        began = self._clock.now()
-        visit = self.step.visit(page, answer, trace)
-        self._note_pause(began)
-        return visit
-
-    def _failed(self, failure: Failure, candidate: Candidate, trace: Trace) -> Miss | None:
-        """A failure for the moment waits to be tried again; one for good is a miss."""
-        self.attempts[candidate.id] += 1
-        if failure.retry_after is None or self.attempts[candidate.id] > self.config.frontier.retries:
-            return self.step.miss(failure, failure, trace)
-        self.step.put_off(failure, trace)
-        wait = max(failure.retry_after, backoff(failure.url, self.attempts[candidate.id]))
-        self.frontier.retry(candidate, self._clock.now() + wait)
-        return None
-
-    def _trace(self, candidate: Candidate, answered: int) -> Trace:
-        return self.facts.trace(candidate.id, answered, self.tally.requests - 1, candidate.score)
-
-    def _delay(self, candidate: Candidate) -> float:
-        rules = self._courtesy.known(self.facts.addresses[candidate.id]) if self._courtesy else None
-        return max(self.config.frontier.delay, (rules.delay if rules else None) or 0.0)
 
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:

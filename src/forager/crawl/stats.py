@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from forager.types import Miss, Reason, Visit
+from forager.types import Reason
 
 RECENT = 100
 
 
 @dataclass(slots=True)
-class Tally:
+class CrawlStats:
     """What a crawl has done so far."""
 
     pages: int = 0
@@ -22,8 +22,8 @@ class Tally:
     misses: Counter[Reason] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)  # links out of scope, by rule
     sweeps: int = 0
-    sweeps_skipped: int = 0  # because the one before was not done
-    longest_step: float = 0.0  # seconds the loop was held up by one page or commit
+    sweeps_skipped: int = 0  # because the sweep before was still running
+    longest_step: float = 0.0  # seconds that one page or one commit held up the loop
     stopped: str = ""  # why, in words; "" while it runs
 
     @property
@@ -33,15 +33,14 @@ class Tally:
 
     @property
     def recent_harvest(self) -> float:
+        """Mean relevance of the latest pages, by the critic."""
         return sum(self.recent) / len(self.recent) if self.recent else 0.0
-
-    def count(self, outcome: Visit | Miss | None) -> None:
-        if isinstance(outcome, Visit):
-            self.count_page(outcome.judgement.relevance)
-        elif isinstance(outcome, Miss):
-            self.misses[outcome.reason] += 1
 
     def count_page(self, relevance: float) -> None:
         self.pages += 1
         self.relevance += relevance
         self.recent.append(relevance)
+
+    def note_pause(self, seconds: float) -> None:
+        """Something held up the loop for so long."""
+        self.longest_step = max(self.longest_step, seconds)

@@ -1,22 +1,24 @@
-"""One visit, in the order in which it happens; the crawl, the cluster and the laboratory all go through here.
+"""One step of a crawl, in the order in which things happen. This is the only place where that order stands.
 
-    page -> judgement -> what is known of its links -> the strategy learns -> scored links -> frontier -> kept
+    judge -> what is known of the links -> the strategy learns -> it scores the links -> they are offered -> kept
 
-The step owns no network, no disk and no clock: an answer comes in, an outcome goes out, and what is worth keeping of it
-is handed to `keep`.
+Live crawls, resumed ones and re-judged ones all go through here. A page from the web brings only itself. A page from
+the records also brings the judgement and the scores that are stored, and these are used instead of new ones.
+
+A step owns no network, no disk and no clock. All that changes is in the `CrawlState`; `keep` is given what was taken in.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import TypeAlias
 
 import numpy as np
 
+from forager.crawl.state import CrawlState
 from forager.crawl.sweep import Sweep
-from forager.frontier.facts import Facts
 from forager.types import (
     FIRST_OF_ALL,
     Answer,
@@ -25,9 +27,10 @@ from forager.types import (
     Failure,
     Fetch,
     Floats,
-    Frontier,
     Ids,
+    Judgement,
     Learns,
+    Links,
     Mask,
     Miss,
     Page,
@@ -36,6 +39,7 @@ from forager.types import (
     Rescores,
     ScoredLinks,
     Strategy,
+    Taken,
     Trace,
     Url,
     Visit,
@@ -45,119 +49,178 @@ from forager.web.scope import Scope
 Reader: TypeAlias = Callable[[Fetch], Page | Failure]  # page.parse, or a cache before it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Taken:
-    """An answer taken in, with all that followed from it."""
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """A page to take in, with what is stored of it if it comes from the records."""
 
-    answer: Answer
+    read: Callable[[], tuple[Fetch, Page]]  # called when somebody has to look at the page, and only once
     trace: Trace
-    outcome: Visit | Miss | None  # None: a redirect to go after, or a failure to be tried again
-    found: int  # addresses known before; those from here on are new
-    ids: Ids  # of the visit's links, or the target of a redirect
-    scored: ScoredLinks | None = None
+    ids: Ids | None = None  # of the links that were followed; None: the scope chooses them now
+    judgement: Judgement | None = None  # None: the critic judges the page now
+    scored: ScoredLinks | None = None  # None: the strategy scores the links now
+    learnt: bool = False  # the strategy has learnt from it already
+
+    @cached_property
+    def _came(self) -> tuple[Fetch, Page]:
+        return self.read()
+
+    @property
+    def answer(self) -> Fetch:
+        return self._came[0]
+
+    @property
+    def page(self) -> Page:
+        return self._came[1]
 
 
 class Step:
+    """Takes answers in, one at a time."""
+
     def __init__(
         self,
+        state: CrawlState,
         *,
         critic: Critic,
         strategy: Strategy,
         scope: Scope,
-        facts: Facts,
-        frontier: Frontier,
-        keep: Callable[[Taken], None] = lambda taken: None,
+        keep: Callable[[Taken], None] | None = None,
     ) -> None:
-        self._critic, self._strategy, self._scope = critic, strategy, scope
-        self._facts, self._frontier, self._keep = facts, frontier, keep
+        self._state, self._facts, self._frontier, self._stats = state, state.facts, state.frontier, state.stats
+        self._critic, self._strategy, self._scope, self._keep = critic, strategy, scope, keep
         self._learner = strategy if isinstance(strategy, Learns) else None
-        self.rejected: Counter[str] = Counter()  # links the scope kept out, by rule
+        self._every = strategy.every if isinstance(strategy, Rescores) else None
 
     def sow(self, seeds: Sequence[Url]) -> None:
         """Let the seeds wait, before everything else, in the order given."""
         self.offer(self._facts.sow(seeds), np.full(len(seeds), FIRST_OF_ALL, np.float32))
 
-    def visit(self, page: Page, answer: Fetch, trace: Trace) -> Visit:
-        """Take in a page: everything that follows from it."""
-        before = len(self._facts.addresses)
-        judgement = self._critic.judge([page])[0]
-        admission = self._scope.admit(page.links.targets, trace.depth + 1)
-        links = page.links
-        if len(admission.rows) < len(links):
-            self.rejected.update(admission.rejected)
-            links = links.take(admission.rows)
-        ids = self._facts.intern(links.targets)
-        visit = Visit(page, links, judgement, trace, self._facts.known(ids))
-        evidence = self._facts.judge(trace, judgement)
-        if self._learner:
-            self._learner.observe(visit, evidence)
-        scored = self._strategy.score(visit)
-        self._facts.found(trace.id, ids, scored, self.offer(ids, scored.scores))
-        self._keep(Taken(answer, trace, visit, before, ids, scored))
-        return visit
+    @property
+    def learns(self) -> bool:
+        return self._learner is not None
+
+    # ---- a page
+
+    def take_in(self, arrival: Arrival) -> Visit | None:
+        """Take in a page, with everything that follows from it. Gives the visit if the strategy had to score it."""
+        facts, trace = self._facts, arrival.trace
+        before = len(facts.addresses)
+        judgement = arrival.judgement or self._critic.judge([arrival.page])[0]
+        links, ids = self._links_of(arrival)
+        known = facts.known(ids)
+
+        @cache
+        def visit() -> Visit:
+            shown = links if links is not None else self._followed(arrival.page, ids)
+            return Visit(arrival.page, shown, judgement, trace, known)
+
+        evidence = facts.judge(trace, judgement)
+        if self._learner and not arrival.learnt:
+            self._learner.observe(visit(), evidence)
+        scored = arrival.scored or self._strategy.score(visit())
+        facts.found(trace.id, ids, scored, self.offer(ids, scored.scores))
+        self._stats.count_page(judgement.relevance)
+        if self._keep:
+            self._keep(Taken(arrival.answer, trace, visit(), before, ids, scored))
+        return None if arrival.scored else visit()
+
+    def _links_of(self, arrival: Arrival) -> tuple[Links | None, Ids]:
+        """The links to follow, with their ids. A stored page has the ids; its links are looked up if somebody asks."""
+        if arrival.ids is not None:
+            return None, arrival.ids
+        links = self._in_scope(arrival)
+        return links, self._facts.intern(links.targets)
+
+    def _in_scope(self, arrival: Arrival) -> Links:
+        """The links of a new page that may be followed."""
+        links = arrival.page.links
+        admission = self._scope.admit(links.targets, arrival.trace.depth + 1)
+        if len(admission.rows) == len(links):
+            return links
+        self._stats.rejected.update(admission.rejected)
+        return links.take(admission.rows)
+
+    def _followed(self, page: Page, ids: Ids) -> Links:
+        """The links of a stored page that were followed."""
+        followed = {self._facts.addresses[id] for id in ids.tolist()}
+        return page.links.take([row for row, target in enumerate(page.links.targets) if target in followed])
+
+    # ---- no page
 
     def miss(self, failure: Failure, answer: Answer, trace: Trace) -> Miss:
-        """Take in that there is no page, and why: `failure` may be what became of another answer."""
+        """Take in that there is no page, and why. The failure may be what became of another answer."""
         miss = self.tell(Miss(failure.url, trace, failure.reason, failure.detail))
-        self._keep(Taken(answer, trace, miss, len(self._facts.addresses), _NO_IDS))
+        self._put(answer, trace, miss, _NO_IDS)
         return miss
 
     def put_off(self, failure: Failure, trace: Trace) -> None:
-        """Take in a failure for the moment: the link will be tried again."""
-        self._keep(Taken(failure, trace, None, len(self._facts.addresses), _NO_IDS))
+        """Take in a failure that may pass: the link will be tried again."""
+        self._put(failure, trace, None, _NO_IDS)
 
-    def tell(self, miss: Miss) -> Miss:
-        """Show a miss to a strategy that learns."""
-        if self._learner:
-            self._learner.observe(miss, self._facts.evidence())
+    def tell(self, miss: Miss, *, learnt: bool = False) -> Miss:
+        """Count a miss, and show it to a strategy that learns, unless it has learnt from it already."""
+        evidence = self._facts.evidence()
+        if self._learner and not learnt:
+            self._learner.observe(miss, evidence)
+        self._stats.misses[miss.reason] += 1
         return miss
 
     def redirect(self, answer: Redirect, candidate: Candidate, trace: Trace) -> Url | Miss | None:
-        """Take in a redirect: where to go on under the same lease, or what came of it. None: the target waits in a lane
-        of its own, with the score of the link that led to it."""
+        """Take in a redirect. Gives the URL to go on with under the same lease, or what came of it. None: the target
+        waits in a lane of its own, with the score of the link that led to it."""
         admission = self._scope.admit([answer.target], trace.depth)
         if not admission.rows:
-            self.rejected += admission.rejected
+            self._stats.rejected += admission.rejected
             wrong = Failure(answer.url, Reason.BAD_REDIRECT, f"{answer.target} is out of scope")
             return self.miss(wrong, answer, trace)
         before = len(self._facts.addresses)
         target = self._facts.intern([answer.target])
         onward = self.moved(answer, target, candidate, trace)
-        self._keep(Taken(answer, trace, onward if isinstance(onward, Miss) else None, before, target))
+        self._put(answer, trace, onward if isinstance(onward, Miss) else None, target, before)
         return onward
 
-    def moved(self, answer: Redirect, target: Ids, candidate: Candidate, trace: Trace) -> Url | Miss | None:
+    def moved(
+        self, answer: Redirect, target: Ids, candidate: Candidate, trace: Trace, *, learnt: bool = False
+    ) -> Url | Miss | None:
         """What `redirect` gives, when the target is in scope and has an id."""
         self._facts.redirect(trace.id, int(target[0]))
         if self._facts.judged(int(target[0])):
-            return self.tell(Miss(answer.url, trace, Reason.DUPLICATE, f"leads to {answer.target}"))
+            return self.tell(Miss(answer.url, trace, Reason.DUPLICATE, f"leads to {answer.target}"), learnt=learnt)
         if self._facts.addresses.hosts[target[0]] == candidate.lane:
             self._frontier.drop(target)
             return answer.target
         self.offer(target, np.full(1, candidate.score, np.float32))
         return None
 
+    def _put(self, answer: Answer, trace: Trace, outcome: Miss | None, ids: Ids, before: int | None = None) -> None:
+        if self._keep:
+            self._keep(Taken(answer, trace, outcome, len(self._facts.addresses) if before is None else before, ids))
+
+    # ---- order
+
+    @property
+    def sweep_is_due(self) -> bool:
+        """After a page. Sweeps come at fixed numbers of pages, so that a resumed crawl has them at the same ones."""
+        return self._every is not None and self._stats.pages % self._every == 0
+
     def sweep(self) -> None:
-        """Let the strategy score again all that waits, but for the seeds."""
+        """Let the strategy score again all that waits, except the seeds."""
         if isinstance(self._strategy, Rescores):
             policy = self._strategy.combine.policy
             self.swap(*Sweep(self._strategy, policy, self._facts, self._frontier).run_inline())
+            self._stats.sweeps += 1
 
     def swap(self, ids: Ids, scores: Floats, links: Ids) -> None:
         """Put in what a sweep has found: new scores, and the links that have them."""
-        self._frontier.reorder(ids, self._seeds_first(ids, scores))
+        self._frontier.reorder(ids, _first_where(self._facts.is_seed(ids), scores))
         self._facts.keep(ids, links)
 
     def offer(self, ids: Ids, scores: Floats) -> Mask:
-        """Offer links to the frontier; a seed found on a page stays a seed."""
+        """Offer links to the frontier. A seed that is found on a page stays a seed."""
         hosts = self._facts.addresses.hosts.take(ids)
         sites = self._facts.addresses.sites.take(hosts)
         is_seed = self._facts.is_seed(ids)
         kept = self._frontier.add(ids, hosts, sites, _first_where(is_seed, scores))
         return kept & ~is_seed
-
-    def _seeds_first(self, ids: Ids, scores: Floats) -> Floats:
-        return _first_where(self._facts.is_seed(ids), scores)
 
 
 def _first_where(is_seed: Mask, scores: Floats) -> Floats:

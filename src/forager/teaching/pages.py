@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from forager.clock import Clock
 from forager.config import CrawlConfig
-from forager.crawl.loop import HOPS
+from forager.crawl.asking import HOPS
 from forager.errors import ForagerError
 from forager.fetch.http import HttpFetcher, Limits
 from forager.fetch.replay import RecordPlace, Replay, open_recording

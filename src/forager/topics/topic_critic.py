@@ -20,13 +20,13 @@ import xxhash
 
 from forager.config import CrawlConfig, Named, ScopeConfig, StopConfig, TopicConfig
 from forager.crawl.build import critic_of
+from forager.crawl.folder import CrawlFolder
 from forager.crawl.loop import Crawl
 from forager.critics import Mixed, make_critic
 from forager.errors import ForagerError
 from forager.learn.calibration import Quality
 from forager.learn.focus import in_focus
 from forager.learn.tfidf import Idf, Query, strongest
-from forager.project import Project
 from forager.store import Catalogue, models
 from forager.topics.directory_examples import from_directory
 from forager.topics.examples import (
@@ -93,7 +93,7 @@ def focus_of(topic: TopicConfig) -> tuple[str, ...]:
 
 
 async def teach(
-    project: Project,
+    project: CrawlFolder,
     began: Began = lambda crawl, notes: None,
     each: Each = lambda visit: None,
     *,
@@ -116,7 +116,7 @@ async def teach(
     return _with_words(topic, taught)
 
 
-def found_by_topic(project: Project) -> dict[str, int]:
+def found_by_topic(project: CrawlFolder) -> dict[str, int]:
     """Relevant pages of the collection by the wanted class that each is most likely of; empty if that is not known."""
     topic, file = project.config.topic, project.folder / FOLDER / MODEL
     if topic is None or not file.exists():
@@ -135,13 +135,15 @@ def found_by_topic(project: Project) -> dict[str, int]:
 # ---- teaching -------------------------------------------------------------------------------------------------------
 
 
-async def _taught(project: Project, topic: TopicConfig, labels: Mapping[Url, str], began: Began, each: Each) -> Taught:
+async def _taught(
+    project: CrawlFolder, topic: TopicConfig, labels: Mapping[Url, str], began: Began, each: Each
+) -> Taught:
     rules, archive = _rules(project.config), project.folder / FOLDER
     given, listed = examples(_named(topic), rules), list(from_directory(topic, project.folder, project.config.seed))
     online = [example for example in listed if not example.url.startswith("file:")]
     fetched = [*given, *online] if topic.pages == "fetch" else given
     if fetched:
-        await Project(archive, _fetching(project.config, fetched)).crawl(began, each)
+        await CrawlFolder(archive, _fetching(project.config, fetched)).crawl(began, each)
     missing = _missing(archive, given) if given else {}
     critic, sample = _untaught(project.config, topic, labels), _Sample(focus_of(topic))
     pages, names = tee(sample.noting(_lessons(project, topic, fetched, listed, labels)))
@@ -154,7 +156,7 @@ async def _taught(project: Project, topic: TopicConfig, labels: Mapping[Url, str
 
 
 def _lessons(
-    project: Project,
+    project: CrawlFolder,
     topic: TopicConfig,
     fetched: Sequence[Example],
     listed: Sequence[Example],
@@ -279,7 +281,7 @@ def _with_words(topic: TopicConfig, taught: Taught | None) -> Taught:
 # ---- keeping --------------------------------------------------------------------------------------------------------
 
 
-def _key(project: Project, topic: TopicConfig, labels: Mapping[Url, str]) -> str:
+def _key(project: CrawlFolder, topic: TopicConfig, labels: Mapping[Url, str]) -> str:
     """Changes with everything that the critic is made of."""
     critic, given = project.config.critic, [place for places in _named(topic).values() for place in places]
     files = [place for place in (*given, topic.directory) if place and "://" not in place]
@@ -296,7 +298,7 @@ def _stamp(place: Path) -> list[int]:
     return [found.st_size, found.st_mtime_ns]
 
 
-def _keep(project: Project, taught: Taught, key: str) -> None:
+def _keep(project: CrawlFolder, taught: Taught, key: str) -> None:
     if not isinstance(taught.critic, Persists):
         return
     idf = taught.query.idf
@@ -318,7 +320,7 @@ def _keep(project: Project, taught: Taught, key: str) -> None:
     models.save(project.folder / FOLDER / MODEL, parts, kind=KIND, version=VERSION)
 
 
-def _kept(project: Project, topic: TopicConfig, key: str) -> Taught | None:
+def _kept(project: CrawlFolder, topic: TopicConfig, key: str) -> Taught | None:
     """What was taught before, if it can be read and is what would be taught now."""
     file = project.folder / FOLDER / MODEL
     if not file.exists():

@@ -25,7 +25,7 @@ from forager.crawl.build import CRITIC_VERSION
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
 from forager.learn.focus import below
-from forager.project import empty_folder, new_project
+from forager.project import Project, empty_folder
 from forager.store import Catalogue, Entry, Hit, SearchIndex, models
 from forager.types import Fetch, Page, Url
 from forager.web.page import parse
@@ -180,7 +180,7 @@ def collect(
     web: ProceduralWeb, strategy: str, folder: Path, toml: str, shown: frozenset[Url], err: Console
 ) -> Collected:
     """Crawl into a new project, as `forager crawl` would."""
-    project = new_project(folder, toml, [])
+    project = Project.create(folder, toml, [])
     if err.is_terminal:  # elsewhere every line says it
         err.print(strategy, style="bold")
     start = monotonic()

@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
-from studies.cli import study
 
 from forager.errors import ForagerError
 from forager_lab.cli.matrix import matrix
@@ -27,7 +26,6 @@ from forager_lab.results import BASELINE, BOUND, figures
 
 lab = typer.Typer(no_args_is_help=True, help="Compare strategies on a recorded web whose labels are known.")
 lab.command()(matrix)
-lab.add_typer(study, name="study")
 out, err = Console(), Console(stderr=True)
 
 WebOption = Annotated[

@@ -16,7 +16,7 @@ from forager.cli.courses import from_courses
 from forager.collection.courses.export import export_courses, project_courses, read_courses
 from forager.config import read_config
 from forager.errors import ForagerError
-from forager.project import Project, new_project
+from forager.project import Project
 from forager.strategies import STRATEGIES
 from forager.types import FIRST, ScoredLinks, Visit
 from tests.collection.courses.pages import MANY_PAGES, ONE_PAGE
@@ -48,7 +48,7 @@ class Labels:
 
 def crawled(folder: Path, regex: str, strategy: str = "breadth-first") -> Project:
     web = write_web(folder / "web", PAGES, aliases=ALIASES)
-    project = new_project(folder / "project", TOML.format(regex, web, strategy), ["http://www.u.test/"])
+    project = Project.create(folder / "project", TOML.format(regex, web, strategy), ["http://www.u.test/"])
     asyncio.run(project.crawl())
     return project
 

@@ -9,8 +9,8 @@ import msgspec
 
 from forager.collection.courses import Course, courses
 from forager.collection.export import in_place
+from forager.crawl.folder import CrawlFolder
 from forager.errors import ForagerError, unknown
-from forager.project import Project
 from forager.store import Catalogue, aliases
 from forager.types import Page, Url
 from forager.web.page import parse
@@ -22,7 +22,7 @@ RELEVANT = 0.5
 
 
 def export_courses(
-    project: Project, target: Path, *, label: str | None = None, min_relevance: float | None = None
+    project: CrawlFolder, target: Path, *, label: str | None = None, min_relevance: float | None = None
 ) -> int:
     """Write one JSON object a course, one a line; returns how many. Which pages are courses: see `project_courses`."""
     count = 0
@@ -34,7 +34,7 @@ def export_courses(
 
 
 def project_courses(
-    project: Project, *, label: str | None = None, min_relevance: float | None = None
+    project: CrawlFolder, *, label: str | None = None, min_relevance: float | None = None
 ) -> Iterator[Course]:
     """The courses among the pages with this label; without one, among those that are at least so relevant, if it is
     said how relevant; else among those labelled `goal`; if there are none, among the relevant ones."""
@@ -92,7 +92,7 @@ def _without(catalogue: Catalogue, pages: int, labels: set[str], least: float | 
 def read_courses(source: Path, *, label: str | None = None) -> Iterator[Course]:
     """The courses of a project, or of a file that `export_courses` wrote."""
     if source.is_dir():
-        yield from project_courses(Project(source), label=label)
+        yield from project_courses(CrawlFolder(source), label=label)
         return
     try:
         with source.open("rb") as file:

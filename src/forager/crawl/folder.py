@@ -1,0 +1,162 @@
+"""The folder of a crawl that can be stopped and resumed: its configuration, its seeds, and its store.
+
+forager.toml   the configuration          seeds.txt       seeds, one a line, besides those of the configuration
+crawl.sqlite   facts and catalogue        links.bin, warc/, checkpoints/
+search.sqlite  can be rebuilt             lock            held while a crawl runs
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import msgspec
+
+from forager.clock import Clock
+from forager.config import CrawlConfig, read_config
+from forager.crawl.build import clock_of, critic_of, rules_of, strategy_of
+from forager.crawl.loop import Crawl
+from forager.crawl.resume import resume
+from forager.crawl.stats import CrawlStats
+from forager.errors import ForagerError
+from forager.learn.tfidf import Query
+from forager.store import Store
+from forager.types import Critic, Fetcher, Visit
+from forager.web.urls import RULES
+
+Began: TypeAlias = Callable[[Crawl, list[str]], None]  # told the crawl, and notes for people
+Each: TypeAlias = Callable[[Visit], None]  # told each page
+
+CONFIG, SEEDS = "forager.toml", "seeds.txt"
+
+
+class CrawlFolder:
+    """A folder with a crawl in it. What people use is `forager.Project`, which adds topics and collections."""
+
+    def __init__(self, folder: Path, config: CrawlConfig | None = None) -> None:
+        """A folder with a configuration in it; or one that needs none, because it is given."""
+        self.folder = folder
+        if config is None:
+            if not (folder / CONFIG).is_file():
+                raise ForagerError(f"{folder} is no project: it has no {CONFIG}; make one with `forager new {folder}`")
+            config = read_config(folder / CONFIG)
+        self.config = msgspec.structs.replace(config, seeds=(*config.seeds, *self._more_seeds()))
+        self._rules = rules_of(config)
+
+    @classmethod
+    def create(cls, folder: Path, toml: str, seeds: Sequence[str] = ()) -> Self:
+        """A folder with this configuration and these seeds. Nothing that is there is overwritten."""
+        if (folder / CONFIG).exists():
+            raise ForagerError(f"{folder} has a {CONFIG} already: choose another folder, or edit that file")
+        for url in seeds:
+            if RULES.canonical(url) is None:
+                raise ForagerError(f"seed {url!r} is not an http or https URL: nothing was made")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / CONFIG).write_text(toml, encoding="utf-8")
+        except OSError as error:
+            raise ForagerError(f"{folder} cannot be written: {error.strerror}") from None
+        cls(folder).add_seeds(seeds)
+        return cls(folder)
+
+    def _more_seeds(self) -> list[str]:
+        return read_seeds(self.folder / SEEDS) if (self.folder / SEEDS).exists() else []
+
+    def add_seeds(self, urls: Sequence[str]) -> int:
+        """Seeds for the next crawl; how many were new."""
+        rules = self._rules
+        known = {rules.canonical(seed) for seed in self.config.seeds}
+        for url in urls:
+            if rules.canonical(url) is None:
+                raise ForagerError(f"{url!r} is not an http or https URL: nothing was added")
+        new = [url for url in dict.fromkeys(urls) if rules.canonical(url) not in known]
+        if not new:
+            return 0
+        with (self.folder / SEEDS).open("a", encoding="utf-8") as file:
+            file.writelines(f"{url}\n" for url in new)
+        return len(new)
+
+    async def crawl(
+        self,
+        began: Began = lambda crawl, notes: None,
+        each: Each = lambda visit: None,
+        *,
+        critic: Critic | None = None,
+        query: Query | None = None,
+        fetcher: Fetcher | None = None,
+    ) -> CrawlStats:
+        """Crawl until something stops it, from where the crawl was stopped before.
+
+        `began` is told the crawl, and notes: the settings that changed since the last time, and checkpoints that could
+        not be used. `each` is told every page. Critic, query and fetcher come from the configuration if not given.
+        """
+        clock = clock_of(self.config)
+        critic = critic or critic_of(self.config)  # before anything is written, because it may be wrong
+        strategy = strategy_of(self.config, critic, query)
+        with self._store(clock) as store:
+            crawl = resume(
+                self.config, store, critic=critic, strategy=strategy, clock=clock, fetcher=fetcher, folder=self.folder
+            )
+            began(crawl, [*store.warnings, *changes_since(store, self.config)])
+            session = store.begin_session(msgspec.json.encode(self.config).decode(), version("forager"))
+            try:
+                async with aclosing(crawl.visits()) as visits:
+                    async for visit in visits:
+                        each(visit)
+            except asyncio.CancelledError:
+                crawl.stats.stopped = "stopped at once"
+                raise
+            finally:
+                store.end_session(session, crawl.stats.stopped or "failed")
+                if crawl.stats.stopped:  # else a step has failed, and the strategy may know what is not stored
+                    crawl.checkpoint()
+        return crawl.stats
+
+    def _store(self, clock: Clock) -> Store:
+        settings = self.config.store
+        return Store(self.folder, durable=settings.durable, clock=clock, warc_size=settings.warc_size)
+
+
+def read_seeds(file: Path) -> list[str]:
+    """One URL a line; empty lines and what follows a # at the start of one are passed over."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ForagerError(f"{file} cannot be read: {error}") from None
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def empty_folder(folder: Path) -> Path:
+    """The folder, made if need be. One that holds anything is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        full = any(folder.iterdir())
+    except OSError as error:
+        raise ForagerError(f"{folder} cannot be used: {error.strerror}") from None
+    if full:
+        raise ForagerError(f"{folder} is not empty: name a new folder, or remove it")
+    return folder
+
+
+def changes_since(store: Store, config: CrawlConfig) -> list[str]:
+    """The settings that differ from those of the session before, one line each."""
+    sessions = store.sessions()
+    if not sessions:
+        return []
+    before = dict(_flat(msgspec.json.decode(sessions[-1].config)))
+    now = dict(_flat(msgspec.to_builtins(config)))
+    keys = sorted({*before, *now})
+    changed = [key for key in keys if before.get(key) != now.get(key)]
+    return [f"changed since the last time: {key}: {before.get(key)!r} -> {now.get(key)!r}" for key in changed]
+
+
+def _flat(table: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,47 @@
+"""The state of a crawl: all that it knows at one moment.
+
+The state is a function of the crawl's records in their order. A new crawl begins with an empty state; a resumed one
+plays its records back into an empty state and goes on from there (`forager.crawl.resume`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from forager.config import FrontierConfig
+from forager.crawl.stats import CrawlStats
+from forager.frontier import Budgets, LaneFrontier
+from forager.frontier.facts import Facts
+from forager.types import Learns, Strategy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrawlState:
+    """Facts, order, figures, and how often each link has failed."""
+
+    facts: Facts
+    frontier: LaneFrontier
+    stats: CrawlStats = field(default_factory=CrawlStats)
+    attempts: Counter[int] = field(default_factory=Counter)  # failures that may pass, by id
+
+    @classmethod
+    def empty(
+        cls,
+        strategy: Strategy,
+        limits: FrontierConfig = FrontierConfig(),  # noqa: B008 - frozen
+        *,
+        rest_until: float = float("-inf"),
+        folder: Path | None = None,
+    ) -> Self:
+        """The state of a crawl by this strategy that has done nothing yet.
+
+        No lane is asked before `rest_until`. What need not be in memory lies in `folder` while the crawl runs.
+        """
+        budgets = Budgets(limits.pages_per_host, limits.pages_per_site)
+        return cls(
+            Facts(strategy.combine, evidence=isinstance(strategy, Learns), folder=folder),
+            LaneFrontier(strategy.combine, budgets=budgets, rest_until=rest_until),
+        )
