@@ -72,7 +72,8 @@ class Lock:
 
 
 def _lock_of(file: Path) -> FileLock:
-    """Tries once, for any thread. It is never filelock's soft lock, because the file of a killed process keeps that."""
+    """A lock that is tried once, and that any thread may release. It is never filelock's soft lock, which the file of a
+    killed process would keep. (Before version 3.30 of filelock, a refused process emptied the file.)"""
     return FileLock(file, mode=0o644, thread_local=False, blocking=False, fallback_to_soft=False)
 
 
