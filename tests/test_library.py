@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import forager
-from forager import Crawl, CrawlConfig
+from forager import Crawl, CrawlConfig, ForagerError
 from forager.clock import VirtualClock
-from forager.config import FrontierConfig, Named, StopConfig
+from forager.config import FetchConfig, FrontierConfig, Named, StopConfig
 from tests.small_web import SmallWeb, WordCritic, html, url
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -59,6 +59,15 @@ def test_plug_ins_are_found_by_the_names_in_the_configuration() -> None:
     visits = list(Crawl(named, fetcher=SmallWeb(PAGES), clock=VirtualClock()))
     assert [visit.page.url[-2:].strip("/") for visit in visits] == ["0", "1", "3", "7", "8", "4"]  # deep before wide
     assert {visit.judgement.version for visit in visits} == {"shouting-1"}
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_fetcher_is_found_by_its_name_in_the_configuration() -> None:
+    named = config(fetch=FetchConfig(name="echo", options={"greeting": "LOUD"}, robots=False))
+    (visit,) = Crawl(named, critic=WordCritic(), clock=VirtualClock())
+    assert visit.page.leaves == (f"LOUD {url('/0')}",)
+    with pytest.raises(ForagerError, match="no fetcher named 'ecco'; nearest: echo"):
+        Crawl(config(fetch=FetchConfig(name="ecco")), critic=WordCritic()).run()
 
 
 DOOR = (

@@ -1,7 +1,7 @@
 """A project that version 0.1.0 made: it opens, goes on as that version would have, and can be searched and exported.
 
-`store/old/project-0.1.0.tar.gz` holds a small recorded web, a crawl of it by the apprentice that stopped after 30 pages,
-with its checkpoint, index and verdicts, what version 0.1.0 exported, and the order in which that version went on.
+`store/old/project-0.1.0.tar.gz` holds a small recorded web; a crawl of it by the apprentice, stopped after 30 pages,
+with its checkpoint, index and verdicts; what version 0.1.0 exported; and the order in which that version went on.
 """
 
 from __future__ import annotations
