@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forager.collection.courses import Accuracy, Found, Kind, accuracy, parts_of, read_labels
+from forager.collection.courses import FoundBy, PartAccuracy, PartType, accuracy, parts_of, read_labels
 from forager.errors import ForagerError
 from forager_lab.experiment import laboratory
 from studies.layout import Section, share, table
@@ -12,7 +12,7 @@ from studies.layout import Section, share, table
 THESIS = 0.65  # of headings
 
 
-def type_parts(web: str, labels: Path) -> Accuracy:
+def type_parts(web: str, labels: Path) -> PartAccuracy:
     """The parts of the labelled pages, out of a recorded web."""
     try:
         with labels.open(encoding="utf-8") as lines:
@@ -23,9 +23,9 @@ def type_parts(web: str, labels: Path) -> Accuracy:
     return accuracy([part for page in pages if page is not None for part in parts_of(page)], said)
 
 
-def typing_section(found: Accuracy) -> Section:
+def typing_section(found: PartAccuracy) -> Section:
     pages = len({outcome.label.url for outcome in found.outcomes})
-    sorts = [("headings", Found.HEADING), ("anchors", Found.ANCHOR), ("both", None)]
+    sorts = [("headings", FoundBy.HEADING), ("anchors", FoundBy.ANCHOR), ("both", None)]
     counts = [sum(sort in (None, outcome.label.found) for outcome in found.outcomes) for _, sort in sorts]
     rows = [
         [name, f"{count}", share(found.share(sort)), share(found.share(sort, typed=True))]
@@ -34,7 +34,7 @@ def typing_section(found: Accuracy) -> Section:
     by_type = [
         [kind.value, str(tally.labelled), share(tally.precision), share(tally.recall)]
         for kind, tally in found.by_type.items()
-        if kind is not Kind.NONE
+        if kind is not PartType.NONE
     ]
     text = (
         f"{len(found.outcomes)} headings and anchors of {pages} course pages of Cornell, Washington and Wisconsin, "

@@ -20,7 +20,7 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-from forager.collection.courses import Accuracy
+from forager.collection.courses import PartAccuracy
 from forager.errors import ForagerError
 from forager_lab.experiment import PathGoal, Plan, TopicGoal, laboratory
 from forager_lab.matrix import KEPT, Done, Note, Tell, run_matrix
@@ -105,7 +105,7 @@ class PathStudy:
     reports: Mapping[str, Mapping[str, Any]]  # figures of each experiment
     groups: tuple[str, ...]
     labelled: Labelled
-    typed: Accuracy
+    typed: PartAccuracy
     codes: Mapping[str, int]  # fingerprints of the code that made cells and parts, with their number
 
 
