@@ -32,11 +32,12 @@ from forager.strategies import GROUP as STRATEGY_GROUP
 from forager.strategies import STRATEGIES, strategy_names
 
 PACKAGE = "forager"
-NOT_FOR_USERS = "dev"  # an extra for those who work on Forager itself
+FOR_DEVELOPERS = {"dev", "docs"}  # extras for those who work on Forager itself
 PRIVATE = ("127.0.0.1", "10.0.0.1", "169.254.169.254")  # addresses that a crawl must not reach
 PUBLIC = "93.184.215.14"
 FEWEST_FILES = 256  # a crawl has up to 64 connections, and files of its own
-_REQUIREMENT = re.compile(r"([\w.-]+)[^;]*?(?:>=\s*([\w.]+))?[^;]*(?:;.*extra\s*==\s*[\"']([\w.-]+)[\"'])?")
+_NAME, _LEAST = re.compile(r"[\w.-]+"), re.compile(r">=\s*([\w.]+)")
+_EXTRA = re.compile(r"""extra\s*==\s*["']([\w.-]+)""")
 
 
 def show_version(asked: bool) -> None:
@@ -91,20 +92,27 @@ def health_checks(folder: Path) -> Iterator[HealthCheck]:
 
 def _packages() -> Iterator[HealthCheck]:
     """The packages that Forager needs, and its extras."""
-    needed: dict[str, list[tuple[str, str]]] = {}  # name and least version, by extra
-    for requirement in requires(PACKAGE) or ():
-        found = _REQUIREMENT.fullmatch(requirement)
-        if found:
-            needed.setdefault(found[3] or "", []).append((found[1], found[2] or ""))
+    needed = _requirements()
     for name, least in needed.pop("", []):
         problem = _missing(name, least)
         cure = f"install it with pip install '{name}{f'>={least}' if least else ''}'" if problem else ""
         yield HealthCheck(name, not problem, problem or version(name), cure)
-    for extra in sorted(needed.keys() - {NOT_FOR_USERS}):
+    for extra in sorted(needed.keys() - FOR_DEVELOPERS):
         problems = [f"{name} {problem}" for name, least in needed[extra] if (problem := _missing(name, least))]
         cure = f"install it with pip install '{PACKAGE}[{extra}]'" if problems else ""
         there = ", ".join(f"{name} {version(name)}" for name, _ in needed[extra] if not _missing(name, ""))
         yield HealthCheck(f"extra {extra}", not problems, ", ".join(problems) or there, cure, needed=False)
+
+
+def _requirements() -> dict[str, list[tuple[str, str]]]:
+    """Name and least version of each package that Forager asks for, by extra; those it always needs under ""."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for requirement in requires(PACKAGE) or ():
+        wanted, _, condition = requirement.partition(";")
+        name, least, extra = _NAME.match(wanted), _LEAST.search(wanted), _EXTRA.search(condition)
+        if name:
+            found.setdefault(extra[1] if extra else "", []).append((name[0], least[1] if least else ""))
+    return found
 
 
 def _missing(name: str, least: str) -> str:
