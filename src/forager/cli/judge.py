@@ -47,7 +47,7 @@ def judge(
     project: ProjectFolder,
     count: Annotated[int, typer.Option("--sample", min=1, help="how many pages to judge")] = 45,
     seed: Annotated[int, typer.Option(help="another seed gives other pages; all judges must use the same")] = 0,
-    name: Annotated[str | None, typer.Option("--judge", help="your name [default: your login name]")] = None,
+    name: Annotated[str | None, typer.Option("--judge", help="your name", show_default="your login name")] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="sample from all fetched pages, not only from the relevant ones")
     ] = False,
@@ -56,8 +56,9 @@ def judge(
 ) -> None:
     """Measure a collection: look at random pages, and say which are relevant.
 
-    Prints the precision with its 95 % interval, and how far two judges agree. The critic does not learn from these
-    verdicts; use `forager label` for that.
+    Prints the precision with its 95 % interval, and how far two judges agree.
+
+    The critic does not learn from these verdicts; use `forager label` for that.
     """
     folder = Project(project).folder
     who = check_judge_name(name or _login())

@@ -153,7 +153,7 @@ def status(project: ProjectFolder, as_json: JsonObject = False) -> None:
 def pages(
     project: ProjectFolder,
     limit: Annotated[int, typer.Option(help="at most so many pages")] = 50,
-    order: Annotated[str, typer.Option(help="oldest, newest, relevance, score or url")] = "relevance",
+    order: Annotated[str, typer.Option(help="what comes first: oldest, newest, relevance, score or url")] = "relevance",
     min_relevance: Annotated[float | None, typer.Option(help="only pages of at least this relevance")] = None,
     as_json: JsonLines = False,
 ) -> None:
@@ -231,7 +231,9 @@ def export(
     target: Annotated[Path, typer.Argument(help="file to write")],
     format: Annotated[str, typer.Option(help=", ".join([*FORMATS, COURSES]))] = "jsonl",
     min_relevance: Annotated[float | None, typer.Option(help="only pages of at least this relevance")] = None,
-    label: Annotated[str | None, typer.Option(help="for courses: the label of their pages [default: goal]")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="for courses: the label of their pages", show_default="goal")
+    ] = None,
 ) -> None:
     """Write the collection to one file."""
     if format == COURSES:

@@ -96,7 +96,7 @@ class ImportStatus:
 
 @taxonomy.command("list")
 def list_children(
-    prefix: Annotated[str, typer.Argument(help="a category, such as Arts.Music [default: the root]")] = "",
+    prefix: Annotated[str, typer.Argument(help="a category, such as Arts.Music", show_default="the root")] = "",
     file: DirectoryFile = DEFAULT,
     as_json: JsonLines = False,
 ) -> None:

@@ -56,10 +56,10 @@ def record(
     folder: Annotated[Path, typer.Argument(help="folder for the paths and pages; it is made if it does not exist")],
     start: Annotated[
         list[str] | None,
-        typer.Option(help="URL to start from; repeat for more [default: the starts of the paths in FOLDER]"),
+        typer.Option(help="URL to start from; repeat for more", show_default="the starts of the paths in the folder"),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="TOML file; [fetch], [urls] and the delay of [frontier] are used")
+        Path | None, typer.Option(help="configuration; its tables fetch and urls, and the delay of frontier, are used")
     ] = None,
     contact: Annotated[str, typer.Option(help="mail address or page where the owners of sites can reach you")] = "",
 ) -> None:

@@ -112,7 +112,7 @@ def new(
     ] = None,
     taught: Annotated[Path | None, typer.Option(help="folder made by `forager train`: a trained strategy")] = None,
     within: Annotated[
-        Within | None, typer.Option(help="how far links may lead [default: anywhere; with --taught: site]")
+        Within | None, typer.Option(help="how far links may lead", show_default="anywhere; with --taught: site")
     ] = None,
     pages_per_site: Annotated[int | None, typer.Option(help="at most so many pages from one site")] = None,
     pages: Annotated[int, typer.Option(help="stop after so many pages")] = 1000,
@@ -301,9 +301,9 @@ async def critic_with_progress(project: Project, *, again: bool = False) -> Topi
 @topic_app.command()
 def from_courses(
     source: Annotated[Path, typer.Argument(help="project that has found courses, or a file of course records")],
-    label: Annotated[str | None, typer.Option(help="label of the course pages [default: goal]")] = None,
+    label: Annotated[str | None, typer.Option(help="label of the course pages", show_default="goal")] = None,
     most: Annotated[int, typer.Option(help="at most so many keywords", min=1)] = 30,
-    out: Annotated[Path | None, typer.Option(help="TOML file to write, with the keywords as [topic]")] = None,
+    out: Annotated[Path | None, typer.Option(help="TOML file to write: a topic of these keywords")] = None,
     as_json: JsonLines = False,
 ) -> None:
     """List keywords from the names, syllabuses and headings of courses, best first."""

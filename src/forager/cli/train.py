@@ -33,7 +33,7 @@ def train(
     paths: Annotated[Path | None, typer.Option(help="file of paths, made by `forager teach`")] = None,
     pages: Annotated[
         Path | None,
-        typer.Option(help="folder of WARC files with the pages [default: the folder of --paths]"),
+        typer.Option(help="folder of WARC files with the pages", show_default="the folder of --paths"),
     ] = None,
     web: Annotated[Path | None, typer.Option(help="folder of a recorded web, with *.warc.gz and labels.tsv")] = None,
     target: Annotated[str | None, typer.Option(help="with --web: the label of the wanted pages")] = None,
