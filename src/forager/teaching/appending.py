@@ -13,7 +13,10 @@ def append(file: Path, piece: bytes) -> int:
 
     If the disk takes only a part, nothing of it stays. A kill may leave a part, which the next opening must cut off.
     """
-    opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise _not_written(file, error) from error
     try:
         at = os.lseek(opened, 0, os.SEEK_END)
         try:
@@ -24,7 +27,7 @@ def append(file: Path, piece: bytes) -> int:
         except BaseException as error:
             os.ftruncate(opened, at)
             if isinstance(error, OSError):
-                raise _full(file, error) from error
+                raise _not_written(file, error) from error
             raise
     finally:
         os.close(opened)
@@ -41,8 +44,8 @@ def replace(file: Path, content: bytes) -> None:
             os.fsync(stream.fileno())
         new.replace(file)
     except OSError as error:
-        raise _full(file, error) from error
+        raise _not_written(file, error) from error
 
 
-def _full(file: Path, error: OSError) -> ForagerError:
-    return ForagerError(f"{file} cannot be written ({error.strerror}): nothing is lost; make room, then go on")
+def _not_written(file: Path, error: OSError) -> ForagerError:
+    return ForagerError(f"{file} cannot be written ({error.strerror}): nothing is lost; repair this, then go on")

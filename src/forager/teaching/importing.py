@@ -52,6 +52,7 @@ class ImportedPaths:
 
     @property
     def goals(self) -> int:
+        """How many paths end in a goal."""
         return sum(path.outcome is Outcome.GOAL for path in self.paths)
 
     @property

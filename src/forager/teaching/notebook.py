@@ -74,6 +74,7 @@ class Notebook:
         return [*(path.steps for path in self.saved), *([self.unfinished.steps] if self.unfinished else [])]
 
     def next_name(self) -> str:
+        """A name for the next path: path-1, path-2 and so on."""
         taken = (_NUMBERED.fullmatch(path.id) for path in self.saved)
         return f"path-{max((int(found[1]) for found in taken if found), default=0) + 1}"
 

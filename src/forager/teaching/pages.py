@@ -79,6 +79,7 @@ class PoliteFetcher:
         self._turn = asyncio.Lock()
 
     async def fetch(self, url: Url) -> Answer:
+        """The answer of the network, or a failure if robots.txt forbids the request."""
         async with self._turn:
             rules = await self._robots.rules(url) if self._robots else EVERYTHING
             if rules.problem is not None:

@@ -30,6 +30,8 @@ def recording(folder: Path, rules: UrlRules = RULES) -> Replay:
 
 
 def reading_of(replay: Replay, rules: UrlRules = RULES) -> Reading:
+    """A function that reads recorded pages by their URLs; None for a page that was not recorded."""
+
     def read(urls: Sequence[Url]) -> Iterator[Page | None]:
         loop = asyncio.new_event_loop()
         try:

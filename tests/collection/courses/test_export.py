@@ -95,9 +95,7 @@ def test_an_unknown_label_is_told_with_the_nearest(labelled: Project, judged: Pr
 
 
 def test_a_project_without_a_course_says_what_to_do(judged: Project, labelled: Project, tmp_path: Path) -> None:
-    with pytest.raises(
-        ForagerError, match=r"none of the 7 pages .* has a relevance of 1.5 or more: crawl more"
-    ):
+    with pytest.raises(ForagerError, match=r"none of the 7 pages .* has a relevance of 1.5 or more: crawl more"):
         urls(judged, least=1.5)
     with pytest.raises(ForagerError, match=r"with --label: course-page, goal, other$"):
         urls(labelled, least=0.9)

@@ -76,6 +76,7 @@ class PartAccuracy:
 
     @property
     def by_type(self) -> dict[PartType, TypeCounts]:
+        """The counts of each type that was given or labelled."""
         hits = Counter(outcome.given for outcome in self.outcomes if outcome.right)
         given = Counter(outcome.given for outcome in self.outcomes)
         labelled = Counter(outcome.label.type for outcome in self.outcomes)
@@ -87,6 +88,7 @@ class PartAccuracy:
 
     @property
     def wrong(self) -> tuple[LabelCheck, ...]:
+        """The labels whose type was not found."""
         return tuple(outcome for outcome in self.outcomes if not outcome.right)
 
 

@@ -102,9 +102,11 @@ class ImportProgress:
         self._each(self)
 
     def skip(self, why: SkipReason) -> None:
+        """Count something that is left out."""
         self.skipped[why] += 1
 
     def fault(self, fault: SourceFault) -> None:
+        """Count a malformed place; a strict import raises."""
         if self.strict:
             raise ForagerError(f"{fault}; leave out --strict to skip such places")
         self.skip(SkipReason.MALFORMED)
