@@ -18,7 +18,6 @@ from forager.collection.export import export
 from forager.crawl.loop import Crawl
 from forager.project import Project
 from forager.store import Catalogue, SearchIndex, Store
-from forager.topics.topic_critic import teach
 
 STORED = Path(__file__).parent / "store" / "old" / "project-0.1.0.tar.gz"
 
@@ -50,8 +49,7 @@ def test_it_goes_on_as_the_version_before_would_have(old: Path) -> None:
 
     async def go_on() -> None:
         project = Project(old / "project")
-        trained = await teach(project)
-        await project.crawl(began, critic=trained.critic, query=trained.query)
+        await project.crawl(began)
 
     asyncio.run(go_on())
     assert [note for note in notes if "stop.pages: 30 -> 50" in note]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from forager.config import CrawlConfig, FetchConfig
-from forager.teaching import PATHS, UNFINISHED, Teaching, open_teaching
+from forager.teaching import PATHS, UNFINISHED, TeachingSession, open_teaching
 from tests.lab.warc import write_web
 
 T = TypeVar("T")
@@ -37,7 +37,10 @@ def recorded(folder: Path) -> Path:
 
 
 def taught(
-    folder: Path, web: Path, verbs: Callable[[Teaching], Coroutine[Any, Any, T]], starts: Sequence[str] = (START,)
+    folder: Path,
+    web: Path,
+    verbs: Callable[[TeachingSession], Coroutine[Any, Any, T]],
+    starts: Sequence[str] = (START,),
 ) -> T:
     """One session, from its opening to its end."""
 
@@ -50,24 +53,24 @@ def taught(
     return asyncio.run(session())
 
 
-async def follow(teaching: Teaching, *words: str) -> None:
+async def follow(teaching: TeachingSession, *words: str) -> None:
     """Choose the one link that has these words, once for each."""
     for word in words:
         (link,) = teaching.filter(word).links
         await teaching.choose(link.number)
 
 
-async def to_cs1(teaching: Teaching) -> None:
+async def to_cs1(teaching: TeachingSession) -> None:
     await follow(teaching, "course pages")
     teaching.label("course list")
     await follow(teaching, "cs 1")
 
 
-def where(teaching: Teaching) -> list[str]:
+def where(teaching: TeachingSession) -> list[str]:
     return [step.url.removeprefix(A) for step in teaching.show().steps]
 
 
-async def nothing(teaching: Teaching) -> list[str]:
+async def nothing(teaching: TeachingSession) -> list[str]:
     return where(teaching)
 
 

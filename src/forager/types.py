@@ -28,6 +28,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 Parts: TypeAlias = Mapping[str, Any]  # arrays and JSON values: what models.py can save
 
 NEVER = float("-inf")  # the score of a link that must not be followed
+RELEVANT = 0.5  # a page at least this relevant counts as relevant
 FIRST_OF_ALL = float("inf")  # the score of a seed; no strategy gives it
 RELEVANT = 0.5  # a page at least this relevant counts as relevant
 

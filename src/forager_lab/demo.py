@@ -22,10 +22,11 @@ from rich.console import Console
 
 from forager.cli.progress import Progress
 from forager.crawl.build import CRITIC_VERSION
+from forager.crawl.folder import empty_folder
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
 from forager.learn.focus import below
-from forager.project import Project, empty_folder
+from forager.project import Project
 from forager.store import Catalogue, Entry, Hit, SearchIndex, models
 from forager.types import Fetch, Page, Url
 from forager.web.page import parse

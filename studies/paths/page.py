@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from forager.collection.courses import Accuracy, Found, Kind
+from forager.collection.courses import PartAccuracy, FoundBy, PartType
 from forager_lab.metrics import Figure, mean
 from forager_lab.plots import recall_curves
 from forager_lab.results import GOALS, THRESHOLDS
@@ -195,10 +195,10 @@ def _best_set(topics: Topics, names: Sequence[str]) -> Iterator[str]:
         yield f"Of the sets of features the best by sigma is {told}."
 
 
-def course_parts(found: Accuracy) -> Section:
+def course_parts(found: PartAccuracy) -> Section:
     """How many parts of course pages get their right type."""
     pages = len({outcome.label.url for outcome in found.outcomes})
-    sorts = [("headings", Found.HEADING), ("anchors", Found.ANCHOR), ("both", None)]
+    sorts = [("headings", FoundBy.HEADING), ("anchors", FoundBy.ANCHOR), ("both", None)]
     counts = [sum(sort in (None, outcome.label.found) for outcome in found.outcomes) for _, sort in sorts]
     rows = [
         [name, f"{count}", share(found.share(sort)), share(found.share(sort, typed=True))]
@@ -207,7 +207,7 @@ def course_parts(found: Accuracy) -> Section:
     by_type = [
         [kind.value, str(tally.labelled), share(tally.precision), share(tally.recall)]
         for kind, tally in found.by_type.items()
-        if kind is not Kind.NONE
+        if kind is not PartType.NONE
     ]
     text = (
         f"{len(found.outcomes)} headings and anchors of {pages} course pages of Cornell, Washington and Wisconsin, "

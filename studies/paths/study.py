@@ -20,7 +20,7 @@ from operator import add
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from forager.collection.courses import Accuracy, accuracy, parts_of, read_labels
+from forager.collection.courses import PartAccuracy, accuracy, parts_of, read_labels
 from forager.errors import ForagerError
 from forager_lab.experiment import PathGoal, Plan, TopicGoal, laboratory
 from forager_lab.matrix import KEPT, MatrixResult, Note, Tell, run_matrix
@@ -109,7 +109,7 @@ class PathsStudy:
     reports: Mapping[str, Mapping[str, Any]]  # figures of each experiment
     groups: tuple[str, ...]
     labelled: Labelled
-    typed: Accuracy
+    typed: PartAccuracy
     codes: Mapping[str, int]  # fingerprints of the code that made cells and parts, with their number
 
 
@@ -144,7 +144,7 @@ def run_paths_study(
     return PathsStudy(plan, done, reports, tuple(groups), labelled, typed, codes)
 
 
-def type_parts(web: str, labels: Path) -> Accuracy:
+def type_parts(web: str, labels: Path) -> PartAccuracy:
     """How many parts of the labelled pages of a web get their right type."""
     try:
         with labels.open(encoding="utf-8") as lines:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from math import sqrt
 from pathlib import Path
 from shutil import copytree
 
@@ -18,24 +18,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from forager.cli.judge import judge
-from forager.collection.review import (
-    Given,
-    Precision,
-    Share,
-    Verdict,
-    add_verdict,
-    cohen,
-    draw,
-    judges,
-    read_verdicts,
-    sample,
-)
+from forager.collection.review import Precision, Proportion, Z, cohen, draw, sample
 from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue, Entry
+from forager.store.verdicts import FILE, read_labels, read_reviews
 from tests.lab.warc import write_web
 
-NOW = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
 BIRDS, ROCKS = 12, 8
 LONG = " ".join(f"egg{i}" for i in range(600))
 PAGES = {
@@ -116,23 +105,34 @@ def test_only_what_the_critic_keeps_unless_all_is_wanted(crawled: Path) -> None:
     ("hits", "of", "low", "high"), [(8, 10, 0.4902, 0.9433), (0, 10, 0, 0.2775), (10, 10, 0.7225, 1), (1, 1, 0.2065, 1)]
 )
 def test_wilson(hits: int, of: int, low: float, high: float) -> None:
-    assert Share(hits, of).interval == pytest.approx((low, high), abs=5e-5)
+    assert Proportion(hits, of).interval == pytest.approx((low, high), abs=5e-5)
+
+
+@pytest.mark.parametrize("of", [1, 2, 3, 10, 45, 200, 1000])
+def test_wilson_is_the_formula(of: int) -> None:
+    for hits in range(of + 1):
+        p, found = hits / of, Proportion(hits, of).interval
+        half = Z * sqrt(p * (1 - p) / of + Z**2 / (4 * of**2))
+        low, high = ((p + Z**2 / (2 * of) + side * half) / (1 + Z**2 / of) for side in (-1, 1))
+        assert found == pytest.approx((low, high), abs=1e-8)
+    assert (Proportion(0, of).interval or (1,))[0] == 0.0  # without rounding at the ends
+    assert (Proportion(of, of).interval or (0,))[-1] == 1.0
 
 
 @given(st.integers(1, 500), st.data())
 def test_wilson_encloses_the_share(of: int, data: st.DataObject) -> None:
-    share = Share(data.draw(st.integers(0, of)), of)
+    share = Proportion(data.draw(st.integers(0, of)), of)
     assert share.interval
     assert share.value is not None
     assert 0 <= share.interval[0] <= share.value <= share.interval[1] <= 1
 
 
 def test_nothing_judged_has_no_share() -> None:
-    assert (Share(0, 0).value, Share(0, 0).interval) == (None, None)
+    assert (Proportion(0, 0).value, Proportion(0, 0).interval) == (None, None)
 
 
 def test_unsure_is_counted_apart() -> None:
-    found = Precision.of([Verdict.RELEVANT] * 6 + [Verdict.NOT] * 2 + [Verdict.UNSURE] * 2)
+    found = Precision.of(["relevant"] * 6 + ["irrelevant"] * 2 + ["unsure"] * 2)
     assert [share.value for share in (found.sure, found.least, found.most)] == [0.75, 0.6, 0.8]
 
 
@@ -160,28 +160,7 @@ def test_kappa_at_the_ends() -> None:
     assert cohen(np.array([[0.0, 5], [5, 0]]))[0] == -1
 
 
-# ---- verdict files
-
-
-def test_the_last_verdict_on_a_page_counts(tmp_path: Path) -> None:
-    file = tmp_path / "judgements" / "ann.tsv"
-    for verdict in (Verdict.NOT, Verdict.RELEVANT):
-        add_verdict(file, Given("http://a.test/", verdict, NOW, "nb\t1"))
-    lines = file.read_text().splitlines()
-    assert lines[0] == "url\tverdict\ttime\tcritic"
-    assert lines[2] == "http://a.test/\trelevant\t2024-05-06T07:08:09+00:00\tnb 1"
-    assert read_verdicts(file) == {"http://a.test/": Given("http://a.test/", Verdict.RELEVANT, NOW, "nb 1")}
-
-
-@pytest.mark.parametrize("left", ["url\tver", "url\tverdict\ttime\tcritic\nhttp://a.test/1\tnot\t20"])
-def test_a_line_cut_off_in_the_writing_goes(tmp_path: Path, left: str) -> None:
-    file = tmp_path / "ann.tsv"
-    file.write_text(left)
-    assert read_verdicts(file) == {}
-    one = Given("http://a.test/2", Verdict.UNSURE, NOW, "nb-1")
-    add_verdict(file, one)
-    assert read_verdicts(file) == {one.url: one}
-    assert len(file.read_text().splitlines()) == 2
+# ---- old verdict files
 
 
 @pytest.mark.parametrize(
@@ -214,8 +193,9 @@ def test_a_sitting(folder: Path) -> None:
     assert "1 unsure; as no 2 of 4 = 0.500" in result.stdout
     assert "relevance" not in result.stderr
     assert "\x1b" not in result.stderr
-    given = read_verdicts(folder / "judgements" / "ann.tsv")
-    assert [given[url].verdict for url in shown(result)] == ["relevant", "relevant", "not", "unsure"]
+    given = read_reviews(folder)["ann"]
+    assert [given[url].verdict for url in shown(result)] == ["relevant", "relevant", "irrelevant", "unsure"]
+    assert read_labels(folder) == {}  # the critic learns nothing from it
     assert {one.critic for one in given.values()} == {page.critic for page in entries(folder)}
 
 
@@ -238,8 +218,24 @@ def test_back_corrects_the_verdict_before(folder: Path) -> None:
     first, second = shown(result)[0], shown(result)[1]
     assert shown(result) == [first, second, first, second]
     assert "(was: relevant)" in result.stderr
-    given = read_verdicts(folder / "judgements" / "ann.tsv")
-    assert (given[first].verdict, given[second].verdict) == ("not", "relevant")
+    given = read_reviews(folder)["ann"]
+    assert (given[first].verdict, given[second].verdict) == ("irrelevant", "relevant")
+
+
+def test_a_sitting_goes_on_with_the_file_of_an_earlier_version(folder: Path) -> None:
+    pages = shown(run(folder, "q", "--sample", "3", "--judge", "whole"))
+    everything = shown(run(folder, "rrr", "--sample", "3", "--judge", "other"))
+    old = folder / "judgements" / "ann.tsv"
+    old.parent.mkdir()
+    old.write_text(f"url\tverdict\ttime\tcritic\n{pages[0]}\tnot\t2024-05-06T07:08:09+00:00\tx\n")
+    result = run(folder, "nr", "--sample", "3", "--judge", "ann")
+    assert "1 of 3 are judged already" in result.stderr
+    assert shown(result) == everything[1:]
+    assert "1 of 3 = 0.333" in result.stdout
+    assert old.read_text().count("\n") == 2
+    back = run(folder, "bq", "--sample", "4", "--judge", "ann")
+    assert "(was: relevant)" in back.stderr
+    assert f"{FILE}" in back.stderr
 
 
 def test_long_texts_are_cut_and_more_is_shown_on_demand(folder: Path) -> None:
@@ -258,7 +254,7 @@ def test_two_judges(folder: Path) -> None:
     """Ann says r r r n n, Bob r r n n u: they agree on 3 of 5, by chance on .6·.4 + .4·.4 = .4, kappa (.6-.4)/.6."""
     pages = shown(run(folder, "rrrnn", "--sample", "5", "--judge", "ann"))
     both = run(folder, "rrnnu", "--sample", "5", "--judge", "bob")
-    assert judges(folder) == ["ann", "bob"]
+    assert list(read_reviews(folder)) == ["ann", "bob"]
     assert "ann and bob: agree on 3 of 5 = 0.600" in both.stdout
     assert "Cohen's kappa 0.333" in both.stdout
     assert f"relevant not      {pages[2]}" in both.stdout

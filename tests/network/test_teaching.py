@@ -136,7 +136,7 @@ def test_a_session_is_polite_and_keeps_paths_and_pages(web: tuple[int, Path], tm
         "course list: 1 pages, e.g. http://millhouse.web.test/vaccines",
         f"   2  {KING}/",
         "no link has 'back issues'; `all` shows",
-        "'nowhere' is no place to begin the next path",
+        "the next path cannot begin at 'nowhere'",
         "NUMBER          follow the link with this number",
     ):
         assert told in done.stderr
@@ -174,7 +174,7 @@ def test_redirects_failures_and_what_is_no_page(web: tuple[int, Path], tmp_path:
         "brought no page (not-html application/pdf)",
         "/live/909 brought no page (busy status 503",
         "brought no page (not-found status 404",
-        "there is no start 6: there are 5",
+        "there is no start 6: `starts` lists the 5 starts",
     ):
         assert told in done.stderr
     assert set(bodies(tmp_path / "f")) == {f"{KING}/view?item=1923"}
@@ -192,7 +192,7 @@ def test_a_killed_session_is_taken_up_and_asks_for_nothing_again(web: tuple[int,
         session.wait_for("path-2, page 3 > ")
     done = record(folder, config, "back\npath\n10\ngoal\nquit\n")
     assert done.returncode == 0, done.stderr
-    assert "going on with path-2, at page 3 of it" in done.stderr
+    assert "going on with path-2 at its page 3" in done.stderr
     first, second = load_paths(folder / PATHS).paths
     assert (second.id, second.steps) == ("path-2", first.steps)
     assert asked(log, since).most_common(1)[0][1] == 1
@@ -209,7 +209,7 @@ def test_ctrl_c_at_the_prompt_ends_and_keeps(web: tuple[int, Path], tmp_path: Pa
         session.process.send_signal(signal.SIGINT)
         code, out, said = session.end()
     assert (code, out) == (0, f"0 paths in {folder / PATHS}: 0 goal, 0 fail\n")
-    assert "path-1 has not ended, at 2 pages: the next session goes on with it" in said
+    assert "path-1 is not finished and has 2 pages: the next session goes on with it" in said
     assert "Traceback" not in said
 
 
@@ -218,9 +218,9 @@ def test_ctrl_c_while_a_host_rests_leaves_all_as_it_was(web: tuple[int, Path], t
     with typing(command(tmp_path / "f", settings(tmp_path, web[0], longest=60), f"{HIGH}/")) as session:
         session.wait_for(" > ")
         session.type("1")
-        session.wait_for("highpath.web.test is asked again in 4 s")
+        session.wait_for("waiting 4 s before the next request to highpath.web.test")
         session.process.send_signal(signal.SIGINT)
-        session.wait_for("stopped: nothing has changed")
+        session.wait_for("stopped; nothing has changed")
         session.wait_for("path-1, page 1 > ")
         session.type("1")
         session.wait_for("path-1, page 2 > ")

@@ -177,7 +177,7 @@ def test_files_become_one(tmp_path: Path) -> None:
 def test_a_file_is_replaced_only_if_it_was_read(tmp_path: Path) -> None:
     out = saved(tmp_path / "out.jsonl", path("a", "/", "/list"))
     more = saved(tmp_path / "more.jsonl", path("b", "/", "/cs1"))
-    with pytest.raises(ForagerError, match=r"out\.jsonl is there already: name it among the files"):
+    with pytest.raises(ForagerError, match=r"out\.jsonl exists: name it among the files"):
         save_paths(out, [], [more])
     save_paths(out, import_paths([out, more]).paths, [out, more])
     assert [path.id for path in read_paths(out)] == ["a", "b"]
@@ -221,7 +221,7 @@ def test_the_command_tells_what_there_is(tmp_path: Path, web: Path, teach_import
         0,
         [f"3 paths in {out}: 2 goal, 1 fail", "labels: home 1", "4 anchors found on recorded pages"],
         [
-            "note: the name 'x-1' was taken: now it is 'x-1~2'",
+            "note: the name 'x-1' was taken: this path is now 'x-1~2'",
             f"note: no path ends in the goal {A}/cs2",
             "note: label 'home' is used once (path 'x-1~2', step 1): is it spelt as elsewhere?",
             f"note: path 'x-2', step 2: {A}/ has no link to {A}/cs1",
@@ -240,7 +240,7 @@ def test_paths_of_which_none_arrives_are_taken_with_a_warning(tmp_path: Path, te
     out = tmp_path / "out.jsonl"
     done = teach_import(saved(tmp_path / "f.jsonl", path("a", "/", "/x", outcome=FAIL)), "--out", out)
     assert (done.code, done.out[0]) == (0, f"1 paths in {out}: 0 goal, 1 fail")
-    assert "none of the paths arrives, so they cannot be learnt from yet" in done.said[0]
+    assert "no path ends in a goal, so nothing can be learnt from them yet" in done.said[0]
 
 
 LINE = '{{"path": "a", "outcome": "{}", "steps": [{{"url": "http://a.test/", "label": "{}"}}, {{"url": "http://a.test/x"}}]}}\n'
@@ -249,9 +249,9 @@ LINE = '{{"path": "a", "outcome": "{}", "steps": [{{"url": "http://a.test/", "la
 @pytest.mark.parametrize(
     ("content", "more", "message"),
     [
-        ("url,title\n1,2\n", [], "in.x is no file of paths that is known"),
-        ("[1, 2]", [], "in.x is no file of paths that is known"),
-        ("\0\0\t\t\t\t\t", [], "in.x is no file of paths that is known"),
+        ("url,title\n1,2\n", [], "in.x has no paths that can be read"),
+        ("[1, 2]", [], "in.x has no paths that can be read"),
+        ("\0\0\t\t\t\t\t", [], "in.x has no paths that can be read"),
         ("", [], "in.x is empty"),
         ('{"a": 1}\n', [], "in.x, line 1: Object contains unknown field `a`"),
         (LINE.format("won", "list"), [], "in.x, line 1: path 'a' has the outcome 'won': write goal or fail"),
@@ -283,4 +283,4 @@ def test_a_folder_that_nobody_has_taught_in(tmp_path: Path, teach_import: Run) -
     (tmp_path / "f").mkdir()
     assert "has no paths.jsonl: name a file" in teach_import(tmp_path / "f", "--out", tmp_path / "o").said[0]
     (tmp_path / "f" / PATHS).touch()
-    assert "there is nothing to import" in teach_import(tmp_path / "f", "--out", tmp_path / "o").said[0]
+    assert "there are no paths in" in teach_import(tmp_path / "f", "--out", tmp_path / "o").said[0]

@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from forager.errors import ForagerError
 from forager.paths import PathStep, ShownPath, load_paths
-from forager.teaching import ARCHIVE, PATHS, UNFINISHED, Teaching
+from forager.teaching import ARCHIVE, PATHS, UNFINISHED, TeachingSession
 from tests.walks import START, A, content, follow, nothing, recorded, taught, to_cs1
 
 
@@ -36,8 +36,8 @@ VERBS = st.one_of(
 State: TypeAlias = tuple[list[ShownPath], str, tuple[PathStep, ...]]
 
 
-def all_of(verbs: list[tuple[str, Any]]) -> Callable[[Teaching], Coroutine[Any, Any, State]]:
-    async def do(teaching: Teaching) -> State:
+def all_of(verbs: list[tuple[str, Any]]) -> Callable[[TeachingSession], Coroutine[Any, Any, State]]:
+    async def do(teaching: TeachingSession) -> State:
         for verb, argument in verbs:
             with suppress(ForagerError):
                 await getattr(teaching, verb)(argument)
@@ -58,7 +58,7 @@ def test_a_session_left_at_any_time_is_taken_up_where_it_was(web: Path, parts: l
 
 
 def test_a_kill_while_a_path_is_saved_saves_it_once_or_takes_it_up(tmp_path: Path, web: Path) -> None:
-    async def walk(teaching: Teaching) -> bytes:
+    async def walk(teaching: TeachingSession) -> bytes:
         await to_cs1(teaching)
         await teaching.goal()
         await follow(teaching, "people", "cs 1")
@@ -79,7 +79,7 @@ def test_a_kill_while_a_path_is_saved_saves_it_once_or_takes_it_up(tmp_path: Pat
 
 
 def test_a_line_written_with_an_editor_gets_its_end(tmp_path: Path, web: Path) -> None:
-    async def walk(teaching: Teaching) -> None:
+    async def walk(teaching: TeachingSession) -> None:
         await to_cs1(teaching)
         await teaching.goal()
 
@@ -91,7 +91,7 @@ def test_a_line_written_with_an_editor_gets_its_end(tmp_path: Path, web: Path) -
 
 
 def test_an_archive_that_a_kill_cut_off_is_mended(tmp_path: Path, web: Path) -> None:
-    async def walk(teaching: Teaching) -> None:
+    async def walk(teaching: TeachingSession) -> None:
         await follow(teaching, "news", "all courses")
 
     folder = tmp_path / "f"
@@ -138,7 +138,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, web: Path, monkeypatch: pyt
     def refuse(file: Path, content: bytes) -> None:
         raise ForagerError("takes no more")
 
-    async def walk(teaching: Teaching) -> None:
+    async def walk(teaching: TeachingSession) -> None:
         await to_cs1(teaching)
         before, view = content(folder), teaching.show()
         for name, instead in (("os.write", half), ("forager.teaching.notebook.replace", refuse)):

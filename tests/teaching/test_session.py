@@ -16,8 +16,8 @@ from forager.errors import ForagerError
 from forager.fetch.http import HttpFetcher
 from forager.fetch.replay import open_recording
 from forager.paths import PathOutcome, ShownPath, load_paths, write_paths
-from forager.teaching import PATHS, UNFINISHED, Teaching, open_teaching
-from forager.teaching.pages import Polite
+from forager.teaching import PATHS, UNFINISHED, TeachingSession, open_teaching
+from forager.teaching.pages import PoliteFetcher
 from forager.teaching.session import choices
 from forager.teaching.training_webs import shown_ground
 from forager.types import Failure, Fetch, Page, Reason, Url
@@ -36,7 +36,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_walk_becomes_a_path(tmp_path: Path, web: Path) -> None:
-    async def walk(teaching: Teaching) -> ShownPath:
+    async def walk(teaching: TeachingSession) -> ShownPath:
         teaching.label(" home   page ")
         await to_cs1(teaching)
         return await teaching.goal()
@@ -55,14 +55,14 @@ def test_a_walk_becomes_a_path(tmp_path: Path, web: Path) -> None:
 
 
 def test_a_page_come_to_again_has_its_label_again_but_not_as_the_last(tmp_path: Path, web: Path) -> None:
-    async def first(teaching: Teaching) -> None:
+    async def first(teaching: TeachingSession) -> None:
         await to_cs1(teaching)
         await teaching.goal()
         await follow(teaching, "course")
         assert teaching.show().label == "course list"
         await teaching.fail()
 
-    async def second(teaching: Teaching) -> list[str | None]:
+    async def second(teaching: TeachingSession) -> list[str | None]:
         await follow(teaching, "course pages", "cs 2")
         path = await teaching.goal()
         await follow(teaching, "course")
@@ -77,7 +77,7 @@ def test_a_page_come_to_again_has_its_label_again_but_not_as_the_last(tmp_path: 
 
 
 def test_where_the_next_path_begins(tmp_path: Path, web: Path) -> None:
-    async def walk(teaching: Teaching) -> list[tuple[str, list[str]]]:
+    async def walk(teaching: TeachingSession) -> list[tuple[str, list[str]]]:
         seen = []
         for then in (None, 2, "http://b.test/", 1):
             if where(teaching) == ["/"]:
@@ -106,18 +106,18 @@ def test_where_the_next_path_begins(tmp_path: Path, web: Path) -> None:
 def test_what_cannot_be_done_changes_nothing(tmp_path: Path, web: Path) -> None:
     folder = tmp_path / "f"
 
-    async def walk(teaching: Teaching) -> None:
+    async def walk(teaching: TeachingSession) -> None:
         await follow(teaching, "people")
         wrong: list[tuple[Callable[[], Any], str]] = [
-            (lambda: teaching.choose(4), "no link 4 on this page, which has 3"),
+            (lambda: teaching.choose(4), "no link 4: this page has 3"),
             (lambda: teaching.choose(0), "no link 0"),
             (lambda: teaching.choose(2), "leads back to this page"),
             (lambda: teaching.back(2), "1 pages before this one"),
-            (lambda: teaching.back(0), "0 is no way back"),
+            (lambda: teaching.back(0), "cannot go back 0"),
             (lambda: teaching.goal(2), "cannot begin at page 2: give one of this path, 1 to 1"),
             (lambda: teaching.goal("ftp://a.test/"), "not an http or https URL"),
             (lambda: teaching.fail("http://gone.test/"), "http://gone.test/ brought no page .not-found"),
-            (lambda: teaching.label("\n "), "the label is blank"),
+            (lambda: teaching.label("\n "), "the label is empty"),
             (lambda: teaching.label("goal"), "'goal' has a meaning of its own"),
             (lambda: teaching.label("prefix(x)"), "has a meaning of its own"),
         ]
@@ -127,9 +127,9 @@ def test_what_cannot_be_done_changes_nothing(tmp_path: Path, web: Path) -> None:
                 await verb()
             assert (teaching.show(), content(folder)) == (view, before)
 
-    async def at_the_start(teaching: Teaching) -> None:
+    async def at_the_start(teaching: TeachingSession) -> None:
         for verb in (teaching.goal, teaching.fail):
-            with pytest.raises(ForagerError, match="a path of one page shows no way"):
+            with pytest.raises(ForagerError, match="a path needs two pages or more"):
                 await verb()
 
     taught(folder, web, walk)
@@ -137,7 +137,7 @@ def test_what_cannot_be_done_changes_nothing(tmp_path: Path, web: Path) -> None:
 
 
 def test_a_filter_has_all_words_in_text_or_place_and_numbers_stay(tmp_path: Path, web: Path) -> None:
-    async def walk(teaching: Teaching) -> list[list[int]]:
+    async def walk(teaching: TeachingSession) -> list[list[int]]:
         found = [
             [link.number for link in teaching.filter(words).links] for words in ("COURSE pages", "b.test", "s", "x")
         ]
@@ -159,7 +159,7 @@ def test_links_are_offered_once_and_by_a_name_if_they_have_one() -> None:
 
 
 def test_redirects_are_folded_and_the_folder_is_a_ground(tmp_path: Path, web: Path) -> None:
-    async def walk(teaching: Teaching) -> None:
+    async def walk(teaching: TeachingSession) -> None:
         await follow(teaching, "news", "all courses", "cs 2")
         await teaching.goal()
 
@@ -215,7 +215,7 @@ def test_folders_that_are_something_else(tmp_path: Path, web: Path) -> None:
     (tmp_path / "broken" / UNFINISHED).write_text('{"id": 3}')
     for name, message in {
         "file": "File exists",
-        "other": "holds something else, and no paths.jsonl: name a new folder",
+        "other": "has other files, and no paths.jsonl: name a new folder",
         "project": "is a project",
         "wrong": "line 1: path 'a' has the outcome 'won': write goal or fail",
         "broken": "unfinished.json cannot be read",
@@ -227,7 +227,7 @@ def test_folders_that_are_something_else(tmp_path: Path, web: Path) -> None:
 
 
 def test_one_session_at_a_time(tmp_path: Path, web: Path) -> None:
-    async def twice(teaching: Teaching) -> None:
+    async def twice(teaching: TeachingSession) -> None:
         with pytest.raises(ForagerError, match=f"in use by process {os.getpid()}"):
             async with open_teaching(tmp_path / "f", [START], CrawlConfig(fetch=FetchConfig(replay=str(web)))):
                 pass
@@ -250,7 +250,7 @@ def test_a_busy_host_is_left_alone_as_long_as_it_asks() -> None:
             config = CrawlConfig(fetch=fetch, frontier=FrontierConfig(delay=2.0))
             async with HttpFetcher(CONTACT, allow=fetch.allow, clock=clock) as fetcher:
                 told = lambda host, seconds: waited.append((host, seconds))  # noqa: E731
-                web = Polite(fetcher, config, RULES, clock, rested=False, waits=told)
+                web = PoliteFetcher(fetcher, config, RULES, clock, rested=False, waits=told)
                 assert isinstance(await web.fetch(wire.url("/page")), Fetch)
                 await web.fetch(wire.url("/short"))
                 assert isinstance(await web.fetch(wire.url("/page")), Fetch)

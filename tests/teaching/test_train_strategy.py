@@ -140,7 +140,7 @@ def test_a_project_can_teach(web: Path, elsewhere: Path, tmp_path: Path) -> None
     run("train", "q-value", "--project", str(project), "--out", str(tmp_path / "taught"), "--folds", "0")
     assert json.loads((tmp_path / "taught/report.json").read_text())["targets"] == COURSES
     check_found(crawled(tmp_path, elsewhere), "q-value")
-    run("train", MODELS[0], "--project", str(project), "--relevant", "1.1", "--out", "x", wrong="crawl on")
+    run("train", MODELS[0], "--project", str(project), "--relevant", "1.1", "--out", "x", wrong="crawl more")
 
 
 def test_a_file_of_links_can_teach(web: Path, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_file_of_links_can_teach(web: Path, tmp_path: Path) -> None:
     targets.write_text("http://north.test/courses/cs100\n")
     given = ("--edges", str(edges), "--targets", str(targets), "--pages", str(web), "--out", str(tmp_path / "taught"))
     said = run("train", MODELS[0], *given, "--folds", "0")
-    assert "too few targets to teach a critic" in said
+    assert "too few targets to train a critic" in said
     assert json.loads((tmp_path / "taught/report.json").read_text())["critic"] is None
     targets.write_text("http://north.test/courses/cs999\n")
     run("train", MODELS[0], *given, wrong="compare the spelling")
@@ -160,7 +160,7 @@ def test_wrong_inputs_are_told_in_a_line(web: Path, tmp_path: Path) -> None:
     out = ("--out", str(tmp_path / "taught"))
     paths = shown(tmp_path / "paths.jsonl")
     run("train", "best-first", "--web", str(web), "--target", "course", *out, wrong="no model named 'best-first'")
-    run("train", MODELS[0], *out, wrong="give one thing to learn from")
+    run("train", MODELS[0], *out, wrong="give exactly one of --paths")
     run("train", MODELS[0], "--web", str(web), *out, wrong="--target LABEL")
     run("train", MODELS[0], "--web", str(web), "--target", "cuorse", *out, wrong="course")
     run("train", MODELS[0], "--paths", str(paths), "--pages", str(tmp_path), *out, wrong="WARC")

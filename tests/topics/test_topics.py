@@ -17,7 +17,7 @@ from forager.critics import Predicate
 from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue
-from forager.topics.topic_critic import teach
+from forager.topics.topic_critic import train_critic
 from tests.lab.warc import write_warc, write_web
 
 BIRD, ROCK = "feather wing nest egg song beak", "granite slate lava ore vein quartz"
@@ -89,16 +89,16 @@ def test_examples_and_counter_examples_make_a_critic(tmp_path: Path, web: Path) 
 
 def test_the_critic_is_kept_until_the_topic_changes(tmp_path: Path, web: Path) -> None:
     folder = made(tmp_path / "project", web, *of("--example", BIRDS[:6]), *of("--unlike", ROCKS[:6]))
-    first = asyncio.run(teach(Project(folder)))
+    first = asyncio.run(train_critic(Project(folder)))
     kept = folder / "topic" / "critic.npz"
     stamp = kept.stat().st_mtime_ns
-    again = asyncio.run(teach(Project(folder)))
+    again = asyncio.run(train_critic(Project(folder)))
     assert again.critic.version == first.critic.version
     assert (again.sizes, again.words, again.query.words) == (first.sizes, first.words, first.query.words)
     assert kept.stat().st_mtime_ns == stamp
     toml = folder / "forager.toml"
     toml.write_text(toml.read_text().replace(ROCKS[0], ROCKS[20]))
-    assert asyncio.run(teach(Project(folder))).critic.version != first.critic.version
+    assert asyncio.run(train_critic(Project(folder))).critic.version != first.critic.version
 
 
 def test_examples_come_from_files_folders_and_warcs_too(tmp_path: Path, web: Path) -> None:
@@ -112,7 +112,7 @@ def test_examples_come_from_files_folders_and_warcs_too(tmp_path: Path, web: Pat
     folder = made(
         tmp_path / "project", web, *places, "--unlike", str(tmp_path / "rock.html"), *of("--unlike", ROCKS[:4])
     )
-    taught = asyncio.run(teach(Project(folder)))
+    taught = asyncio.run(train_critic(Project(folder)))
     assert taught.sizes == {"other": {"fetched": 4, "file": 1}, "wanted": {"fetched": 1, "file": 3, "warc": 4}}
     assert any("only 8 examples" in line for line in taught.advice)
 
@@ -121,7 +121,7 @@ def test_several_topics_at_once(tmp_path: Path, web: Path) -> None:
     words = [*of("--example", [f"Birds={u}" for u in BIRDS[:5]]), *of("--example", [f"Rocks={u}" for u in ROCKS[:5]])]
     (tmp_path / "sea.html").write_text("<p>the sea, and waves of salt water with the rest")
     folder = made(tmp_path / "project", web, *words, "--unlike", str(tmp_path / "sea.html"))
-    critic = asyncio.run(teach(Project(folder))).critic
+    critic = asyncio.run(train_critic(Project(folder))).critic
     assert critic.focus == ("Birds", "Rocks")
     run("crawl", str(folder))
     status = json.loads(run("status", str(folder), "--json"))
@@ -134,7 +134,7 @@ def test_keywords_mix_with_examples(tmp_path: Path, web: Path) -> None:
     folder = made(
         tmp_path / "project", web, "--keywords", "song", *of("--example", BIRDS[:6]), *of("--unlike", ROCKS[:6])
     )
-    taught = asyncio.run(teach(Project(folder)))
+    taught = asyncio.run(train_critic(Project(folder)))
     assert taught.critic.version.startswith("mixed-")
     assert "song" in taught.query.words
 
@@ -149,6 +149,10 @@ def test_labels_teach_the_critic_and_everything_is_judged_again(tmp_path: Path, 
     verdicts.write_text("# mine\n" + "\n".join(lines) + "\n")
     assert f"{len(lines)} pages labelled" in run("label", str(folder), "--file", str(verdicts))
     run("label", str(folder), BIRDS[0], "irrelevant")
+    rows = [line.split("\t") for line in (folder / "verdicts.tsv").read_text().splitlines()]
+    assert rows[-1][:2] == [BIRDS[0], "irrelevant"]
+    assert {row[-1] for row in rows[1:]} == {"teach"}
+    assert {row[4][:4] for row in rows[1:]} == {"svm-"}
     assert f"{len(before)} pages judged again" in run("retrain", str(folder))
     after = relevance(folder)
     assert list(after) == list(before)
@@ -224,7 +228,8 @@ def test_wrong_labels(tmp_path: Path, web: Path) -> None:
     assert "give a URL and a verdict" in run("label", str(folder), wrong=True)
     (tmp_path / "bad.txt").write_text("http://a.test/0 relevant\nnonsense\n")
     assert "line 2" in run("label", str(folder), "--file", str(tmp_path / "bad.txt"), wrong=True)
-    assert not (folder / "labels.tsv").exists()
+    assert "no verdict named 'unsure'" in run("label", str(folder), BIRDS[0], "unsure", wrong=True)
+    assert not (folder / "verdicts.tsv").exists()
 
 
 def test_a_sentence_or_examples_alone_will_do(tmp_path: Path, web: Path) -> None:
@@ -233,7 +238,7 @@ def test_a_sentence_or_examples_alone_will_do(tmp_path: Path, web: Path) -> None
     judged = relevance(told)
     assert min(judged[url] for url in judged if url in BIRDS) > max(judged[url] for url in judged if url in ROCKS)
     shown = made(tmp_path / "shown", web, *of("--example", BIRDS[:5]))
-    taught = asyncio.run(teach(Project(shown)))
+    taught = asyncio.run(train_critic(Project(shown)))
     assert taught.critic.version.startswith("description-")
     assert any("--unlike" in line for line in taught.advice)
 
@@ -253,7 +258,7 @@ def test_a_path_in_a_directory_is_told_from_all_others(tmp_path: Path, web: Path
     folder = made(tmp_path / "project", web, "--directory", str(listed), "--topic", "Life.Animals.Birds")
     toml = folder / "forager.toml"
     toml.write_text(toml.read_text().replace("[topic]\n", "[topic]\nk = 30\n"))
-    taught = asyncio.run(teach(Project(folder)))
+    taught = asyncio.run(train_critic(Project(folder)))
     assert taught.sizes == {
         "Earth.Rocks": {"fetched": 30},
         "Life.Animals.Birds": {"fetched": 20},  # fewer than k, and still a class of its own
@@ -262,7 +267,7 @@ def test_a_path_in_a_directory_is_told_from_all_others(tmp_path: Path, web: Path
     assert taught.critic.focus == ("Life.Animals.Birds",)
     assert any("titles and descriptions only" in line for line in taught.advice)
     toml.write_text(toml.read_text().replace("[topic]\n", '[topic]\npages = "text"\n'))
-    said = asyncio.run(teach(Project(folder)))
+    said = asyncio.run(train_critic(Project(folder)))
     assert {origin for by in said.sizes.values() for origin in by} == {"title and description"}
 
 
@@ -275,7 +280,7 @@ def test_a_folder_tree_of_pages_is_a_directory_too(tmp_path: Path, web: Path) ->
     folder = made(tmp_path / "project", web, "--directory", str(tmp_path / "d.sqlite"), "--topic", "Birds")
     toml = folder / "forager.toml"
     toml.write_text(toml.read_text().replace("[topic]\n", "[topic]\nk = 4\n"))
-    assert asyncio.run(teach(Project(folder))).sizes == {"Birds": {"file": 4}, "Rocks": {"file": 4}}
+    assert asyncio.run(train_critic(Project(folder))).sizes == {"Birds": {"file": 4}, "Rocks": {"file": 4}}
 
 
 def test_a_category_that_does_not_exist(tmp_path: Path, web: Path) -> None:
@@ -319,10 +324,10 @@ def test_damaged_models_are_made_again_or_passed_over(tmp_path: Path, web: Path)
     toml = folder / "forager.toml"
     toml.write_text(toml.read_text().replace("pages = 50", "pages = 20"))
     run("crawl", str(folder))
-    version = asyncio.run(teach(Project(folder))).critic.version
+    version = asyncio.run(train_critic(Project(folder))).critic.version
     kept = folder / "topic" / "critic.npz"
     kept.write_bytes(kept.read_bytes()[:-100])
-    assert asyncio.run(teach(Project(folder))).critic.version == version
+    assert asyncio.run(train_critic(Project(folder))).critic.version == version
     checkpoint = next((folder / "checkpoints").glob("*.npz"))
     checkpoint.write_bytes(b"nonsense")
     toml.write_text(toml.read_text().replace("pages = 20", "pages = 30"))

@@ -1,56 +1,82 @@
-"""The command line: words in, library calls, tables out. It decides nothing that a library user could not."""
+"""The command line: from words to calls of the library, and from results to text. It decides nothing itself.
+
+projects    crawl, status, pages, why, search, export, seeds
+topics      new, topic show, topic from-courses, label, retrain
+judge       judge
+teach       teach record, teach import
+train       train
+taxonomy    taxonomy import, list, show, prune
+terms       terms
+installed   doctor, strategies, critics
+progress    how far a command is        terminal   what the commands share
+
+Other packages add commands as entry points of the group `forager.commands`, each a function or a Typer group.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Annotated
 
 import typer
 
-from forager.cli import projects, topics
-from forager.cli.courses import from_courses
+from forager.cli import installed, projects, topics
 from forager.cli.judge import judge
-from forager.cli.plugins import add_plugins
 from forager.cli.taxonomy import taxonomy
 from forager.cli.teach import teach
 from forager.cli.terms import terms
 from forager.cli.train import train
-from forager.critics import critic_names
 from forager.errors import ForagerError
-from forager.strategies import strategy_names
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="A focused web crawler.")
-for command in (topics.new, projects.crawl, projects.status, projects.pages, projects.why, projects.search):
+GROUP = "forager.commands"
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback()
+def forager(
+    version: Annotated[
+        bool, typer.Option("--version", help="print the version", callback=installed.show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """A focused web crawler: say what you are looking for, and it brings the pages that match."""
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(topics.new, projects.crawl, projects.status, projects.pages, projects.why, projects.search),
+    *(projects.export, topics.label, topics.retrain, judge, terms, train),
+    *(installed.strategies, installed.critics, installed.doctor),
+)
+for command in COMMANDS:
     app.command()(command)
-app.command("export")(projects.export_pages)
-app.command()(topics.label)
-app.command()(topics.retrain)
-app.command()(judge)
-app.command()(terms)
-app.command()(train)
-topics.topic_app.command("from-courses")(from_courses)
 app.add_typer(topics.topic_app, name="topic")
 app.add_typer(teach, name="teach")
 app.add_typer(taxonomy, name="taxonomy")
 app.add_typer(projects.seeds_app, name="seeds")
-add_plugins(app)
 
 
-@app.command()
-def strategies() -> None:
-    """The strategies there are, built in and from plug-ins."""
-    for name in strategy_names():
-        print(name)
+def _add_plugins() -> None:
+    """Add the commands of other packages. One that cannot be imported is left out, with a line that says so."""
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            added = point.load()
+        except Exception as error:  # a plug-in may raise anything while it is imported
+            problem = f"command {point.name!r} ({point.value}) cannot be imported: {type(error).__name__}: {error}"
+            print(f"forager: {problem}; repair or uninstall its package", file=sys.stderr)
+            continue
+        if isinstance(added, typer.Typer):
+            app.add_typer(added, name=point.name)
+        else:
+            app.command(point.name)(added)
 
 
-@app.command()
-def critics() -> None:
-    """The critics there are, built in and from plug-ins."""
-    for name in critic_names():
-        print(name)
+_add_plugins()
 
 
 def main() -> None:
-    """Exit codes: 0 done, 2 wrong input, 130 stopped at once."""
+    """Exit codes: 0 done, 1 the doctor found a problem, 2 wrong input, 130 stopped at once."""
     try:
         app()
     except ForagerError as error:

@@ -1,7 +1,7 @@
-"""`forager judge`: a person looks at random pages of a collection and says which are wanted.
+"""`forager judge`: a person looks at random pages of a collection and says which ones are wanted.
 
-The dialogue goes to stderr and the figures to stdout, so that they can be kept. What the critic thought of a page is
-not shown before the verdict: it would bias the judge.
+The dialogue goes to stderr and the figures to stdout, so that a program can read them. The command does not show what
+the critic thinks of a page, because that would influence the judge.
 """
 
 from __future__ import annotations
@@ -11,175 +11,171 @@ import sys
 from collections.abc import Mapping, Sequence
 from getpass import getuser
 from itertools import combinations
-from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
 
+from forager.cli.terminal import JsonLines, ProjectFolder, plain, say
 from forager.clock import WallClock
-from forager.collection.review import (
-    Agreement,
-    Figures,
-    Given,
-    Interval,
-    Precision,
-    Share,
-    Verdict,
-    add_verdict,
-    agreement,
-    figures,
-    judges,
-    read_verdicts,
-    sample,
-    verdict_file,
-)
+from forager.collection import Agreement, JudgeReport, Precision, Proportion, agreement, judge_report, sample
+from forager.collection.review import Interval
 from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue, Entry
+from forager.store.verdicts import (
+    FILE,
+    IS_IRRELEVANT,
+    IS_RELEVANT,
+    UNSURE,
+    PageVerdict,
+    VerdictUse,
+    add_verdicts,
+    check_judge_name,
+    read_reviews,
+)
 
 LINES = 25  # of a page, shown at a time
 WIDEST = 100  # columns: longer lines are hard to read
-KEYS = {"r": Verdict.RELEVANT, "n": Verdict.NOT, "u": Verdict.UNSURE}
+KEYS = {"r": IS_RELEVANT, "n": IS_IRRELEVANT, "u": UNSURE}
+SHOWN = {IS_RELEVANT: "relevant", IS_IRRELEVANT: "not", UNSURE: "unsure"}  # the words of this command
 PROMPT = "r relevant, n not, u unsure, m more, b back, q quit > "
 
 
 def judge(
-    project: Annotated[Path, typer.Argument(help="the folder of a project")],
-    count: Annotated[int, typer.Option("--sample", min=1, help="pages to judge")] = 45,
-    seed: Annotated[int, typer.Option(help="another seed, other pages; all judges use the same")] = 0,
-    name: Annotated[str | None, typer.Option("--judge", help="who judges; your login name if not given")] = None,
+    project: ProjectFolder,
+    count: Annotated[int, typer.Option("--sample", min=1, help="how many pages to judge")] = 45,
+    seed: Annotated[int, typer.Option(help="another seed gives other pages; all judges must use the same")] = 0,
+    name: Annotated[str | None, typer.Option("--judge", help="your name", show_default="your login name")] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="sample from everything fetched, not only from what the critic keeps")
+        bool, typer.Option("--all", help="sample from all fetched pages, not only from the relevant ones")
     ] = False,
-    report: Annotated[bool, typer.Option("--report", help="print the figures only")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="for programs: one JSON object a line")] = False,
+    report: Annotated[bool, typer.Option("--report", help="ask nothing, print the figures of all judges")] = False,
+    as_json: JsonLines = False,
 ) -> None:
-    """Judge random pages of a collection: precision with its interval, and the agreement of two judges."""
+    """Measure a collection: look at random pages, and say which are relevant.
+
+    Prints the precision with its 95 % interval, and how far two judges agree.
+
+    The critic does not learn from these verdicts; use `forager label` for that.
+    """
     folder = Project(project).folder
-    who = name or _login()
-    file = verdict_file(folder, who)
+    who = check_judge_name(name or _login())
+    given = read_reviews(folder)
     with Catalogue(folder) as catalogue:
         pages = sample(catalogue, count, seed, everything=everything)
         if len(pages) < count:
-            _tell(f"there are only {len(pages)} such pages: all of them are taken")
+            say(f"there are only {len(pages)} such pages: the sample has all of them")
         if not report:
-            Sitting(catalogue, pages, file).hold()
-    given = {each: read_verdicts(verdict_file(folder, each)) for each in judges(folder)}
+            JudgeDialogue(catalogue, pages, who, given.get(who, {})).run()
+            given = read_reviews(folder)
     if report and not given:
         raise ForagerError(f"there are no verdicts in {folder} yet: judge some pages without --report")
-    told = list(given) if report else [each for each in given if each == who]
-    _print_figures([figures(each, pages, given[each], everything=everything) for each in told], as_json)
-    _print_agreements(given, pages, [who] if not report else list(given), as_json)
+    judges = list(given) if report else [each for each in given if each == who]
+    _print_reports([judge_report(each, pages, given[each], everything=everything) for each in judges], as_json)
+    _print_agreements(given, pages, list(given) if report else [who], as_json)
 
 
 def _login() -> str:
     try:
         return getuser()
     except (KeyError, OSError):
-        raise ForagerError("your login name is not known: give one with --judge NAME") from None
+        raise ForagerError("your login name is not known: give a name with --judge NAME") from None
 
 
-def _tell(line: str = "", *, end: bool = True) -> None:
-    typer.echo(line, err=True, nl=end)
+class JudgeDialogue:
+    """One judge looks at one sample. Each verdict is saved before the next page is shown."""
 
-
-class Sitting:
-    """One judge before one sample. Each verdict is in the file before the next page is shown."""
-
-    def __init__(self, catalogue: Catalogue, pages: Sequence[Entry], file: Path) -> None:
-        self._catalogue, self._pages, self._file = catalogue, pages, file
-        self._given = read_verdicts(file)
+    def __init__(
+        self, catalogue: Catalogue, pages: Sequence[Entry], judge: str, given: Mapping[str, PageVerdict]
+    ) -> None:
+        self._catalogue, self._pages, self._judge = catalogue, pages, judge
+        self._given = {url: each.verdict for url, each in given.items()}
+        self._file = catalogue.folder / FILE
         self._width = max(40, min(WIDEST, get_terminal_size().columns - 1))
-        self._lines: list[str] = []  # of the page before us
+        self._lines: list[str] = []  # of the page that is shown
         self._shown = 0  # lines of it
 
-    def hold(self) -> None:
-        """Until all pages are judged or the judge has had enough. It begins at the first page without a verdict."""
+    def run(self) -> None:
+        """Begin at the first page without a verdict, and go on until all pages have one or the judge quits."""
         done = sum(page.url in self._given for page in self._pages)
         if done:
-            _tell(f"{done} of {len(self._pages)} are judged already, by {self._file}")
+            say(f"{done} of {len(self._pages)} are judged already, see {self._file}")
         at = self._next(0)
         while at < len(self._pages):
             self._show(at)
             key = self._ask()
             if key == "q":
-                _tell(f"what is judged is kept in {self._file}")
+                say(f"your verdicts are saved in {self._file}")
                 return
             if key == "b":
                 at = max(0, at - 1)
             else:
-                self._keep(self._pages[at], KEYS[key])
+                self._save(self._pages[at], KEYS[key])
                 at = self._next(at + 1)
 
     def _next(self, at: int) -> int:
         """The first page from here on that has no verdict."""
         return next((i for i in range(at, len(self._pages)) if self._pages[i].url not in self._given), len(self._pages))
 
-    def _keep(self, page: Entry, verdict: Verdict) -> None:
-        given = Given(page.url, verdict, WallClock().utc(), page.critic)
-        add_verdict(self._file, given)
-        self._given[page.url] = given
+    def _save(self, page: Entry, verdict: str) -> None:
+        now = WallClock().utc()
+        given = PageVerdict(page.url, verdict, self._judge, now, page.critic, VerdictUse.REVIEW)
+        add_verdicts(self._catalogue.folder, [given])
+        self._given[page.url] = verdict
 
     def _show(self, at: int) -> None:
         page = self._pages[at]
         before = self._given.get(page.url)
-        self._lines, self._shown = wrap(_plain(self._catalogue.text(page)), self._width) or ["(no text)"], 0
-        _tell(
-            f"\n{at + 1} of {len(self._pages)}  {_plain(page.url)}" + (f"  (was: {before.verdict})" if before else "")
-        )
-        _tell(f"{_plain(page.title) or '(no title)'}\n")
+        self._lines, self._shown = wrap(plain(self._catalogue.text(page)), self._width) or ["(no text)"], 0
+        say(f"\n{at + 1} of {len(self._pages)}  {plain(page.url)}" + (f"  (was: {SHOWN[before]})" if before else ""))
+        say(f"{plain(page.title) or '(no title)'}\n")
         self._more()
 
     def _more(self) -> None:
         part = self._lines[self._shown : self._shown + LINES]
         for line in part or ["(that was all)"]:
-            _tell(f"  {line}")
+            say(f"  {line}")
         self._shown += len(part)
         rest = len(self._lines) - self._shown
         if rest:
-            _tell(f"  … {rest} more line{'s' if rest > 1 else ''}")
+            say(f"  … {rest} more line{'s' if rest > 1 else ''}")
 
     def _ask(self) -> str:
-        """A verdict, b or q. The end of the input is q."""
+        """The key of a verdict, b or q. The end of the input counts as q."""
         while True:
-            _tell(PROMPT, end=False)
+            say(PROMPT, end="")
             key = _key()
             if key == "m":
                 self._more()
             elif key in (*KEYS, "b", "q"):
                 return key
             else:
-                _tell(f"no key {_plain(key)!r}")
+                say(f"no key {plain(key)!r}")
 
 
 def _key() -> str:
-    """A key on a terminal, the first character of a line elsewhere."""
+    """A key on a terminal; elsewhere the first character of a line."""
     if sys.stdin.isatty():
         try:
             key = typer.getchar().lower()
         except EOFError:
             key = "q"
-        _tell(key if key.isprintable() else "")
+        say(key if key.isprintable() else "")
         return key
     line = sys.stdin.readline()
-    _tell()
+    say()
     return line.strip().lower()[:1] if line else "q"
-
-
-def _plain(text: str) -> str:
-    """One line without anything that a terminal would obey: pages are by strangers."""
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
 # ---- figures --------------------------------------------------------------------------------------------------------
 
 
-def _print_figures(rows: Sequence[Figures], as_json: bool) -> None:
+def _print_reports(rows: Sequence[JudgeReport], as_json: bool) -> None:
     for row in rows:
         if as_json:
-            print(json.dumps(_figures_row(row)))
+            print(json.dumps(_report_row(row)))
             continue
         kept, found = row.kept, row.found
         judged = kept.judged + (row.left_out.judged if row.left_out else 0)
@@ -198,7 +194,7 @@ def _print_precision(name: str, precision: Precision) -> None:
         print(f"    {precision.unsure} unsure; as no {_share(precision.least)}, as yes {_share(precision.most)}")
 
 
-def _share(share: Share) -> str:
+def _share(share: Proportion) -> str:
     interval = share.interval
     if interval is None:
         return "none judged"
@@ -210,7 +206,7 @@ def _interval(interval: Interval) -> str:
 
 
 def _print_agreements(
-    given: Mapping[str, Mapping[str, Given]], pages: Sequence[Entry], wanted: Sequence[str], as_json: bool
+    given: Mapping[str, Mapping[str, PageVerdict]], pages: Sequence[Entry], wanted: Sequence[str], as_json: bool
 ) -> None:
     for first, second in combinations(given, 2):
         if first not in wanted and second not in wanted:
@@ -229,14 +225,14 @@ def _print_agreement(found: Agreement) -> None:
         return
     print(f"agree on {_share(found.raw)}")
     if found.kappa is None or found.interval is None:
-        print("  kappa: none, both gave one and the same verdict throughout")
+        print("  kappa: none, because both gave the same verdict on every page")
     else:
         print(f"  Cohen's kappa {found.kappa:.3f} ({_interval(found.interval)}, by the large-sample standard error)")
     for each in found.disagreements:
-        print(f"  {each.first:<8} {each.second:<8} {_plain(each.url)}  {_plain(each.title)}")
+        print(f"  {SHOWN[each.first]:<8} {SHOWN[each.second]:<8} {plain(each.url)}  {plain(each.title)}")
 
 
-def _figures_row(row: Figures) -> dict[str, Any]:
+def _report_row(row: JudgeReport) -> dict[str, Any]:
     found: dict[str, Any] = {"judge": row.judge, "sample": row.sample, "kept": _precision_row(row.kept)}
     if row.left_out is not None and row.found is not None:
         found |= {"left_out": _precision_row(row.left_out), "found": _share_row(row.found)}
@@ -249,7 +245,7 @@ def _precision_row(precision: Precision) -> dict[str, Any]:
     return counts | {name: _share_row(share) for name, share in shares.items()}
 
 
-def _share_row(share: Share) -> dict[str, Any]:
+def _share_row(share: Proportion) -> dict[str, Any]:
     return {"hits": share.hits, "of": share.of, "value": share.value, "interval": share.interval}
 
 
@@ -261,7 +257,7 @@ def _agreement_row(found: Agreement) -> dict[str, Any]:
         "interval": found.interval,
         "interval_by": "large-sample standard error",
         "disagreements": [
-            {"url": each.url, "title": each.title, "verdicts": [each.first, each.second]}
+            {"url": each.url, "title": each.title, "verdicts": [SHOWN[each.first], SHOWN[each.second]]}
             for each in found.disagreements
         ],
     }

@@ -1,4 +1,4 @@
-"""What goes on, on stderr: a live table or a bar on a terminal, a plain line now and then elsewhere."""
+"""How far a command is, on stderr: in place on a terminal, elsewhere a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from forager.crawl.loop import Crawl
 from forager.types import Visit
 
 EVERY = 5.0  # seconds between two plain lines
+SHORT = 0.25  # seconds between two changes on a terminal
 
 
 class Progress:
-    """`with Progress(console) as progress: progress.began(crawl); progress.each(visit)`."""
+    """A crawl as it goes on: `with Progress(console) as progress: progress.began(crawl); progress.each(visit)`."""
 
     def __init__(self, console: Console, title: str = "") -> None:
         self._console, self._title = console, title
@@ -43,13 +44,15 @@ class Progress:
             self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
 
     def began(self, crawl: Crawl) -> None:
+        """Show this crawl from now on."""
         self._crawl, self._before = crawl, crawl.stats.pages
         self._start = self._told = time.monotonic()
 
     def each(self, visit: Visit) -> None:
+        """Show the state of the crawl after this visit, if enough time has passed."""
         now = time.monotonic()
         if self._live:
-            if now - self._told >= 0.25:
+            if now - self._told >= SHORT:
                 self._told = now
                 self._live.update(self.table(visit))
         elif now - self._told >= EVERY:
@@ -61,6 +64,7 @@ class Progress:
         return (self._crawl.stats.pages - self._before) / max(1e-9, time.monotonic() - self._start)
 
     def line(self) -> str:
+        """The state of the crawl on one line."""
         assert self._crawl
         tally = self._crawl.stats
         misses = " ".join(f"{reason}={count}" for reason, count in tally.misses.most_common()) or "none"
@@ -71,6 +75,7 @@ class Progress:
         )
 
     def table(self, visit: Visit) -> Table:
+        """The state of the crawl as a table."""
         assert self._crawl
         tally, shown = self._crawl.stats, Table(show_header=False, box=None, padding=(0, 2, 0, 0))
         rows = {
@@ -85,9 +90,50 @@ class Progress:
         return shown
 
 
+class StatusLine:
+    """One line about work of unknown length: `with StatusLine(console) as status: status.update(lambda: "7 pages")`.
+
+    The first line comes after `patience` seconds, so that short work needs no words.
+    """
+
+    def __init__(self, console: Console, patience: float = EVERY) -> None:
+        self._console = console
+        self._next = time.monotonic() + patience
+        self._shown = False
+        self._status = console.status("") if console.is_terminal else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
+
+    def update(self, line: Callable[[], str]) -> None:
+        """Show a line, if enough time has passed since the last one."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next, self._shown = now + (SHORT if self._status else EVERY), True
+            self._show(line())
+
+    def last(self, line: str) -> None:
+        """Show a line now, if any was shown before."""
+        if self._shown:
+            self._show(line)
+
+    def _show(self, line: str) -> None:
+        if self._status:
+            self._status.start()
+            self._status.update(line)
+        else:
+            self._console.print(line, highlight=False, markup=False)
+
+
 @contextmanager
 def counting(console: Console, title: str, all: int) -> Iterator[Callable[[int], None]]:
-    """`with counting(console, "judging again", pages) as tell: … tell(done)`."""
+    """How many of `all` are done: `with counting(console, "judging again", pages) as tell: … tell(done)`."""
     with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
         task, told = bar.add_task(title, total=all), time.monotonic()
 

@@ -1,4 +1,4 @@
-"""`forager crawl`, `status`, `pages`, `why`, `search`, `export`, `seeds`: a project and what it collects."""
+"""`forager crawl`, `status`, `pages`, `why`, `search`, `export` and `seeds`: a project and its collection."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from forager.cli.progress import Progress, counting
-from forager.cli.topics import taught_with_progress
+from forager.cli.terminal import JsonLines, JsonObject, ProjectFolder, err, out, say
+from forager.cli.topics import critic_with_progress
 from forager.collection.courses.export import COURSES, export_courses
 from forager.collection.explain import explain
-from forager.collection.export import FORMATS, export
+from forager.collection.export import FORMATS
+from forager.collection.export import export as export_collection
 from forager.config import read_config
+from forager.crawl.folder import read_seeds
 from forager.crawl.loop import Crawl
 from forager.crawl.stats import CrawlStats
 from forager.errors import ForagerError
-from forager.project import Project, read_seeds
+from forager.project import Project
 from forager.store import Catalogue, Entry, SearchIndex
-from forager.topics.topic_critic import found_by_topic, teach
+from forager.topics.topic_critic import found_by_topic, train_critic
 from forager.types import FIRST_OF_ALL
 from forager.web.urls import RULES
 
-out, err = Console(), Console(stderr=True)
-Folder = Annotated[Path, typer.Argument(help="the folder of a project")]
-Json = Annotated[bool, typer.Option("--json", help="for programs: one JSON object a line")]
-EXPLAINED = 12  # words shown of a score
-STOPPED = 130  # exit code after a second Ctrl-C, as shells have it
+EXPLAINED = 12  # words of a score that are shown
+STOPPED = 130  # exit code after a second Ctrl-C, as in shells
 
 
 def crawl(
     project: Annotated[
-        Path, typer.Argument(help="the folder of a project; or a TOML file, for a crawl that keeps nothing")
+        Path, typer.Argument(help="folder of the project; or a TOML file, for a crawl that saves nothing")
     ],
-    as_json: Json = False,
+    as_json: JsonLines = False,
 ) -> None:
-    """Crawl, or go on with a crawl. Ctrl-C finishes what is in flight, a second one stops at once."""
+    """Crawl, or go on with a crawl.
+
+    Ctrl-C waits for the requests that are running and ends the crawl; a second Ctrl-C stops at once.
+    """
     if project.suffix == ".toml":
         _crawl_file(project, as_json)
         return
@@ -52,7 +54,7 @@ def crawl(
 
 
 async def _crawl_project(project: Project, as_json: bool) -> CrawlStats:
-    taught = await taught_with_progress(project)
+    trained = await critic_with_progress(project)
     with Progress(err) as progress:
         running = asyncio.current_task()
         tallies: list[CrawlStats] = []
@@ -61,28 +63,28 @@ async def _crawl_project(project: Project, as_json: bool) -> CrawlStats:
             tallies.append(crawl.stats)
             progress.began(crawl)
             for note in notes:
-                err.print(note, highlight=False, markup=False)
+                say(note)
             if running:
                 _listen(crawl, running)
 
         try:
-            tally = await project.crawl(began, progress.each, critic=taught.critic, query=taught.query)
+            tally = await project.crawl(began, progress.each, critic=trained.critic, query=trained.query)
         except asyncio.CancelledError:
             tally = tallies[0]
             tally.stopped = ""
-    err.print(tally.stopped or "stopped at once; what was not committed will be asked for again", highlight=False)
+    say(tally.stopped or "stopped at once; pages that were not saved will be fetched again")
     return tally
 
 
 def _listen(crawl: Crawl, running: asyncio.Task[Any]) -> None:
-    """The first signal lets the crawl end, the second ends it."""
+    """The first signal lets the crawl finish, the second stops it at once."""
     loop = asyncio.get_running_loop()
 
     def hear() -> None:
         if crawl.stopping:
             running.cancel()
         else:
-            err.print("finishing what is in flight; once more to stop at once", highlight=False)
+            say("waiting for the running requests; press Ctrl-C again to stop at once")
             crawl.stop("interrupted")
 
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -112,15 +114,14 @@ def _crawl_file(file: Path, as_json: bool) -> None:
             out.print(f"{visit.judgement.relevance:.3f}  {page.url}  {page.title}", markup=False, highlight=False)
     tally = crawl.stats
     misses = ", ".join(f"{count} {reason}" for reason, count in tally.misses.most_common()) or "none"
-    err.print(
+    say(
         f"{tally.pages} pages in {tally.requests} requests, harvest {tally.harvest:.3f} by the critic; "
-        f"misses: {misses}; {tally.stopped}",
-        highlight=False,
+        f"misses: {misses}; {tally.stopped}"
     )
 
 
-def status(project: Folder, as_json: Json = False) -> None:
-    """What a project has done so far, also while it is being crawled."""
+def status(project: ProjectFolder, as_json: JsonObject = False) -> None:
+    """Show what a project has done so far, also while it is being crawled."""
     with Catalogue(project) as catalogue:
         found = catalogue.status()
     row = {
@@ -151,13 +152,13 @@ def status(project: Folder, as_json: Json = False) -> None:
 
 
 def pages(
-    project: Folder,
-    limit: Annotated[int, typer.Option(help="at most so many")] = 50,
-    order: Annotated[str, typer.Option(help="oldest, newest, relevance, score or url")] = "relevance",
-    min_relevance: Annotated[float | None, typer.Option(help="only those at least so relevant")] = None,
-    as_json: Json = False,
+    project: ProjectFolder,
+    limit: Annotated[int, typer.Option(help="at most so many pages")] = 50,
+    order: Annotated[str, typer.Option(help="what comes first: oldest, newest, relevance, score or url")] = "relevance",
+    min_relevance: Annotated[float | None, typer.Option(help="only pages of at least this relevance")] = None,
+    as_json: JsonLines = False,
 ) -> None:
-    """The pages of the collection."""
+    """List the pages of the collection."""
     with Catalogue(project) as catalogue:
         for entry in catalogue.pages(limit=limit, order=order, min_relevance=min_relevance):
             label = f"  [{entry.label}]" if entry.label else ""
@@ -177,8 +178,12 @@ def _page(entry: Entry) -> dict[str, Any]:
     }
 
 
-def why(project: Folder, url: str, as_json: Json = False) -> None:
-    """How the crawl came to a URL: the path from the seed, with scores, and the words that made the last one."""
+def why(
+    project: ProjectFolder,
+    url: Annotated[str, typer.Argument(help="URL that the crawl has found")],
+    as_json: JsonLines = False,
+) -> None:
+    """Show why a URL was fetched: the path from the seed, with scores, and the words behind the last score."""
     url = RULES.canonical(url) or url
     with Catalogue(project) as catalogue:
         way = catalogue.why(url)
@@ -196,19 +201,19 @@ def why(project: Folder, url: str, as_json: Json = False) -> None:
 
 
 async def _explained(project: Project, url: str) -> list[tuple[str, float]]:
-    """The words behind a score, as far as the strategy tells them."""
-    taught = await teach(project)
-    return explain(project, url, taught.critic, taught.query)[:EXPLAINED]
+    """The words behind a score, if the strategy can explain it."""
+    trained = await train_critic(project)
+    return explain(project, url, trained.critic, trained.query)[:EXPLAINED]
 
 
 def search(
-    project: Folder,
-    query: Annotated[str, typer.Argument(help='words, "phrases", AND, OR, NOT, prefix*')],
-    limit: Annotated[int, typer.Option(help="at most so many")] = 10,
-    min_relevance: Annotated[float | None, typer.Option(help="only pages at least so relevant")] = None,
-    as_json: Json = False,
+    project: ProjectFolder,
+    query: Annotated[str, typer.Argument(help='words, "a phrase", AND, OR, NOT, beginning*')],
+    limit: Annotated[int, typer.Option(help="at most so many pages")] = 10,
+    min_relevance: Annotated[float | None, typer.Option(help="only pages of at least this relevance")] = None,
+    as_json: JsonLines = False,
 ) -> None:
-    """Full-text search in the collection."""
+    """Search the text of the collection."""
     with SearchIndex(project) as index:
         with counting(err, "reading pages for the search", index.behind) as tell:
             index.update(tell)
@@ -219,47 +224,49 @@ def search(
         else:
             print(f"{hit.title or '(no title)'}\n  {hit.url}\n  {' '.join(hit.snippet.split())}")
     if not hits:
-        err.print("nothing found", highlight=False)
+        say("nothing found")
 
 
-def export_pages(
-    project: Folder,
-    target: Annotated[Path, typer.Argument(help="the file to write")],
+def export(
+    project: ProjectFolder,
+    target: Annotated[Path, typer.Argument(help="file to write")],
     format: Annotated[str, typer.Option(help=", ".join([*FORMATS, COURSES]))] = "jsonl",
-    min_relevance: Annotated[float | None, typer.Option(help="only pages at least so relevant")] = None,
-    label: Annotated[str | None, typer.Option(help="of courses: the label of their pages, if not goal")] = None,
+    min_relevance: Annotated[float | None, typer.Option(help="only pages of at least this relevance")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="for courses: the label of their pages", show_default="goal")
+    ] = None,
 ) -> None:
-    """The collection as one file."""
+    """Write the collection to one file."""
     if format == COURSES:
         count = export_courses(Project(project), target, label=label, min_relevance=min_relevance)
     else:
         with Catalogue(project) as catalogue:
             pages = catalogue.count(min_relevance=min_relevance)
         with counting(err, "writing pages", pages) as tell:
-            count = export(project, target, format, min_relevance=min_relevance, tell=tell)
+            count = export_collection(project, target, format, min_relevance=min_relevance, tell=tell)
     print(f"{count} {COURSES if format == COURSES else 'pages'} in {target}")
 
 
-seeds_app = typer.Typer(no_args_is_help=True, help="The URLs a project starts from.")
+seeds_app = typer.Typer(no_args_is_help=True, help="The URLs that a project starts from.")
 
 
 @seeds_app.command("list")
-def list_seeds(project: Folder) -> None:
-    """All seeds, those of the configuration first."""
+def list_seeds(project: ProjectFolder) -> None:
+    """List all seeds; those of the configuration come first."""
     for url in Project(project).config.seeds:
         print(url)
 
 
 @seeds_app.command("add")
 def add_seeds(
-    project: Folder,
-    urls: Annotated[list[str] | None, typer.Argument(help="URLs")] = None,
-    file: Annotated[Path | None, typer.Option(help="a file with a URL a line")] = None,
+    project: ProjectFolder,
+    urls: Annotated[list[str] | None, typer.Argument(help="URLs to add")] = None,
+    file: Annotated[Path | None, typer.Option(help="file with a URL on each line")] = None,
 ) -> None:
-    """More seeds, for the next `forager crawl`."""
+    """Add seeds for the next `forager crawl`."""
     given = [*(urls or []), *(read_seeds(file) if file else [])]
     if not given:
-        raise ForagerError("no seeds: give URLs, or --file FILE with a URL a line")
+        raise ForagerError("no seeds: give URLs, or --file FILE with a URL on each line")
     print(f"{Project(project).add_seeds(given)} seeds added")
 
 

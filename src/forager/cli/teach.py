@@ -1,7 +1,6 @@
-"""`forager teach record`, `import`: show the crawler the way, or bring paths from elsewhere.
+"""`forager teach`: show the crawler the way to wanted pages, or import paths that were recorded elsewhere.
 
-The dialogue goes to stderr and what came of it to stdout. A line of input is a command, on a terminal and from a pipe
-alike.
+The dialogue goes to stderr and the result to stdout. Each line of input is a command, from a terminal and from a pipe.
 """
 
 from __future__ import annotations
@@ -17,33 +16,36 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
-from rich.console import Console
 
+from forager.cli.terminal import err, plain, say
 from forager.config import CrawlConfig, read_config
+from forager.crawl.folder import read_seeds
 from forager.errors import ForagerError
 from forager.paths import PathOutcome, ShownPath, used_once
-from forager.project import read_seeds
-from forager.teaching import PATHS, Imported, Teaching, View, import_paths, open_teaching, save_paths
+from forager.teaching import PATHS, ImportedPaths, PageView, TeachingSession, import_paths, open_teaching, save_paths
 
-teach = typer.Typer(no_args_is_help=True, help="Show the crawler the way.")
-err = Console(stderr=True)
+teach = typer.Typer(no_args_is_help=True, help="Show the crawler the way to wanted pages.")
 T = TypeVar("T")
 LINKS = 20  # shown at a time
-CONCERNS = 10  # lines of a kind
+CONCERNS = 10  # notes of one kind that are printed
 SETTLE = 0.01  # seconds
 HELP = """\
 NUMBER          follow the link with this number
-words           show the links that have these words, in their text or address; /words if the first is a command
-all             show all links again                 more, or an empty line: the next links
-label WORDS     this page is a milestone, e.g. label course list; it is so wherever you come to it again
-unlabel         it is none                           labels: those given so far
-back [N]        undo the last step, or the last N    path: the steps so far
-goal [WHERE]    this page is what is looked for: the path is saved
-fail [WHERE]    this is not the way: the path is saved as one that failed
-drop [WHERE]    forget the way here
-                WHERE the next path begins: at the same start; N, page N of this path; start N; or a URL
-starts          the starts by number
-quit            what is not ended is kept, and the next session goes on with it"""
+WORDS           show only links with these words in their text or address; /WORDS if the first word is a command
+all             show all links again
+more            show the next links; an empty line does the same
+label WORDS     give this page a label, such as: label course list; later paths use the same label for this page
+unlabel         take the label away
+labels          list the labels so far
+back [N]        undo the last step, or the last N steps
+path            list the steps so far
+goal [WHERE]    this page is the goal: save the path
+fail [WHERE]    this is the wrong way: save the path as one that failed
+drop [WHERE]    forget this path
+                WHERE is where the next path begins: nothing: at the same start; N: at page N of this path;
+                start N: at start number N; or a URL
+starts          list the starts by number
+quit            end; an unfinished path is saved, and the next session goes on with it"""
 
 
 # ---- recording ------------------------------------------------------------------------------------------------------
@@ -51,23 +53,23 @@ quit            what is not ended is kept, and the next session goes on with it"
 
 @teach.command()
 def record(
-    folder: Annotated[Path, typer.Argument(help="where paths and pages are kept; made if it is not there")],
+    folder: Annotated[Path, typer.Argument(help="folder for the paths and pages; it is made if it does not exist")],
     start: Annotated[
         list[str] | None,
-        typer.Option(help="a URL to start from; may be given again; if none is, where the paths in the folder start"),
+        typer.Option(help="URL to start from; repeat for more", show_default="the starts of the paths in the folder"),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="a TOML file: its fetch and urls count, and the delay of its frontier")
+        Path | None, typer.Option(help="configuration; its tables fetch and urls, and the delay of frontier, are used")
     ] = None,
-    contact: Annotated[str, typer.Option(help="where you can be reached: a mail address or a page")] = "",
+    contact: Annotated[str, typer.Option(help="mail address or page where the owners of sites can reach you")] = "",
 ) -> None:
-    """Walk from page to page and say what is the goal; the ways there are what the path models learn from."""
+    """Walk from page to page and say which pages are the goal. `forager train` learns from these paths."""
     session = open_teaching(folder, start or [], _settings(config, contact), waits=_tell_wait)
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:
             teaching = runner.run(stack.enter_async_context(session))
-            Dialogue(teaching, runner.run).hold()
+            TeachDialogue(teaching, runner.run).hold()
             _print_saved(folder / PATHS, teaching)
         finally:
             runner.run(stack.aclose())
@@ -80,10 +82,10 @@ def _settings(file: Path | None, contact: str) -> CrawlConfig:
     return msgspec.structs.replace(settings, fetch=msgspec.structs.replace(settings.fetch, contact=contact))
 
 
-class Dialogue:
-    """One person before one session: lines in, what is to be seen out."""
+class TeachDialogue:
+    """The dialogue of one person with one session: reads commands, shows pages."""
 
-    def __init__(self, teaching: Teaching, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+    def __init__(self, teaching: TeachingSession, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
         self._teaching, self._run = teaching, run
         self._shown = 0  # links of the view
         self._width = max(60, get_terminal_size().columns)
@@ -94,40 +96,40 @@ class Dialogue:
             "labels": self._list_labels,
             "path": self._list_steps,
             "starts": self._list_starts,
-            "help": lambda: _tell(HELP),
+            "help": lambda: say(HELP),
         }
         self._ending = {"goal": teaching.goal, "fail": teaching.fail}
 
     def hold(self) -> None:
-        """Until somebody quits, or the input ends."""
+        """Answer commands until the person quits or the input ends."""
         view = self._wait(self._teaching.open())
         if len(view.steps) > 1:
-            _tell(f"going on with {view.path}, at page {len(view.steps)} of it; `path` lists them, `drop` forgets it")
+            say(f"going on with {view.path} at its page {len(view.steps)}; `path` lists its pages, `drop` forgets it")
         else:
-            _tell("`help` lists what you can say")
+            say("`help` lists the commands")
         self._see(view)
         try:
             while (line := self._ask()) not in ("quit", None):
                 self._answer(line or "more")
-        except KeyboardInterrupt:  # at the prompt it means quit
-            _tell()
+        except KeyboardInterrupt:  # at the prompt, Ctrl-C means quit
+            say()
 
     def _ask(self) -> str | None:
-        """A line; None at the end of the input."""
+        """A line of input; None at its end."""
         view = self._teaching.show()
-        _tell(f"{view.path}, page {len(view.steps)} > ", end="")
+        say(f"{view.path}, page {len(view.steps)} > ", end="")
         line = sys.stdin.readline()
         if not (line and sys.stdin.isatty()):
-            _tell(line.rstrip())
+            say(line.rstrip())
         return " ".join(line.split()) if line else None
 
     def _answer(self, line: str) -> None:
         try:
             self._obey(line)
         except ForagerError as error:
-            _tell(_plain(str(error)))
+            say(plain(str(error)))
         except KeyboardInterrupt:
-            _tell("stopped: nothing has changed")
+            say("stopped; nothing has changed")
 
     def _obey(self, line: str) -> None:
         word, _, rest = line.partition(" ")
@@ -147,8 +149,8 @@ class Dialogue:
             self._filter(line.removeprefix("/"))
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do what may take time. While somebody thought, servers may have closed their connections: the loop gets a
-        moment to hear of it, or the next request would be lost on one of those."""
+        """Run work that may take time. While the person was thinking, servers may have closed connections; the event
+        loop gets a moment to notice, because a request on a closed connection would be lost."""
 
         async def settled() -> T:
             await asyncio.sleep(SETTLE)
@@ -162,22 +164,22 @@ class Dialogue:
     def _filter(self, words: str) -> None:
         view = self._teaching.filter(words)
         if not view.links:
-            _tell(f"no link has {view.filter!r}; `all` shows the {view.count} that there are")
+            say(f"no link has {view.filter!r}; `all` shows all {view.count} links")
         self._list(view, 0)
 
     def _label(self, label: str) -> None:
         known = sorted(set(self._teaching.labels.values()))
         view = self._teaching.label(label)
         if known and view.label not in known:
-            _tell(f"a new label; so far there are: {_plain(', '.join(known))}")
+            say(f"this is a new label; the others are: {plain(', '.join(known))}")
         self._see_page(view)
 
     def _end(self, word: str, rest: str) -> None:
         label = self._teaching.show().label
         path = self._wait(self._ending[word](self._where(rest)))
-        _tell(f"{path.id} is saved: {len(path.steps)} pages, {path.outcome.value}")
+        say(f"{path.id} is saved: {len(path.steps)} pages, {path.outcome.value}")
         if label:
-            _tell(f"the last page of a path has no label but its outcome: {_plain(label)!r} is left out of this one")
+            say(f"the last page of a path has no label: {plain(label)!r} is left out")
         self._see(self._teaching.show())
 
     def _where(self, text: str) -> int | str | None:
@@ -190,70 +192,70 @@ class Dialogue:
         if first == "start" and _is_number(number):
             starts = self._teaching.starts
             if not 1 <= int(number) <= len(starts):
-                raise ForagerError(f"there is no start {number}: there are {len(starts)}, see `starts`")
+                raise ForagerError(f"there is no start {number}: `starts` lists the {len(starts)} starts")
             return starts[int(number) - 1]
         if "://" not in text:
-            raise ForagerError(f"{text!r} is no place to begin the next path: say nothing, N, start N, or a URL")
+            raise ForagerError(f"the next path cannot begin at {text!r}: give nothing, N, start N, or a URL")
         return text
 
-    # ---- what is to be seen
+    # ---- what the person sees
 
-    def _see(self, view: View) -> None:
+    def _see(self, view: PageView) -> None:
         self._see_page(view)
         self._list(view, 0)
 
-    def _see_page(self, view: View) -> None:
-        _tell()
-        _tell(_plain(view.title) or "(no title)", style="bold")
-        _tell(_plain(view.url) + (f"  [{_plain(view.label)}]" if view.label else ""))
+    def _see_page(self, view: PageView) -> None:
+        say()
+        say(plain(view.title) or "(no title)", style="bold")
+        say(plain(view.url) + (f"  [{plain(view.label)}]" if view.label else ""))
 
     def _more(self) -> None:
         view = self._teaching.show()
         if self._shown >= len(view.links):
-            _tell("those were all links" + ("; `all` drops the filter" if view.filter else ""))
+            say("there are no more links" + ("; `all` shows those without these words too" if view.filter else ""))
         else:
             self._list(view, self._shown)
 
-    def _list(self, view: View, first: int) -> None:
+    def _list(self, view: PageView, first: int) -> None:
         part = view.links[first : first + LINKS]
         for link in part:
-            _tell(_cut(f"{link.number:>4}  {_plain(link.anchor) or '(no text)'}  {_plain(link.place)}", self._width))
+            say(_cut(f"{link.number:>4}  {plain(link.anchor) or '(no text)'}  {plain(link.place)}", self._width))
         self._shown = first + len(part)
         rest = len(view.links) - self._shown
         if rest:
-            _tell(f"      … {rest} more; an empty line shows them")
+            say(f"      … {rest} more; an empty line shows them")
         elif not view.count:
-            _tell("      no links; `back` goes back")
+            say("      this page has no links; `back` goes back")
 
     def _list_labels(self) -> None:
         for label in sorted(set(self._teaching.labels.values())):
             pages = [url for url, given in self._teaching.labels.items() if given == label]
-            _tell(f"{_plain(label)}: {len(pages)} pages, e.g. {_plain(pages[0])}")
+            say(f"{plain(label)}: {len(pages)} pages, e.g. {plain(pages[0])}")
         if not self._teaching.labels:
-            _tell("no labels yet")
+            say("no labels yet")
 
     def _list_steps(self) -> None:
         for number, step in enumerate(self._teaching.show().steps, 1):
-            label = f"  [{_plain(step.label)}]" if step.label else ""
-            anchor = f"  {_plain(step.anchor)!r}" if step.anchor else ""
-            _tell(f"{number:>4}  {_plain(step.url)}{anchor}{label}")
+            label = f"  [{plain(step.label)}]" if step.label else ""
+            anchor = f"  {plain(step.anchor)!r}" if step.anchor else ""
+            say(f"{number:>4}  {plain(step.url)}{anchor}{label}")
 
     def _list_starts(self) -> None:
         for number, url in enumerate(self._teaching.starts, 1):
-            _tell(f"{number:>4}  {_plain(url)}")
+            say(f"{number:>4}  {plain(url)}")
 
 
 def _tell_wait(name: str, seconds: float) -> None:
     if seconds >= 1:
-        _tell(f"{_plain(name)} is asked again in {seconds:.0f} s")
+        say(f"waiting {seconds:.0f} s before the next request to {plain(name)}")
 
 
-def _print_saved(file: Path, teaching: Teaching) -> None:
+def _print_saved(file: Path, teaching: TeachingSession) -> None:
     _print_count(file, teaching.saved)
     _list_concerns(map(str, used_once(teaching.saved)))
     view = teaching.show()
     if len(view.steps) > 1:
-        _tell(f"{view.path} has not ended, at {len(view.steps)} pages: the next session goes on with it")
+        say(f"{view.path} is not finished and has {len(view.steps)} pages: the next session goes on with it")
 
 
 # ---- importing ------------------------------------------------------------------------------------------------------
@@ -263,14 +265,14 @@ def _print_saved(file: Path, teaching: Teaching) -> None:
 def bring(
     files: Annotated[
         list[Path],
-        typer.Argument(help="HAR files, Wikispeedia's files of paths, our own, folders of `forager teach record`"),
+        typer.Argument(help="HAR files, files of Wikispeedia, files of paths, or folders of `forager teach record`"),
     ],
-    out: Annotated[Path, typer.Option(help="the file of paths to write")],
-    goal: Annotated[list[str] | None, typer.Option(help="a URL that paths in HAR files are to end in")] = None,
-    goals: Annotated[Path | None, typer.Option(help="a file with such a URL a line")] = None,
-    web: Annotated[Path | None, typer.Option(help="a folder of recorded pages, for anchors that are missing")] = None,
+    out: Annotated[Path, typer.Option(help="file of paths to write")],
+    goal: Annotated[list[str] | None, typer.Option(help="URL in which paths of HAR files end; repeat for more")] = None,
+    goals: Annotated[Path | None, typer.Option(help="file with such a URL on each line")] = None,
+    web: Annotated[Path | None, typer.Option(help="folder of recorded pages, to fill in missing anchors")] = None,
 ) -> None:
-    """Paths that were recorded elsewhere, as one file to learn from; nothing is fetched."""
+    """Collect paths that were recorded elsewhere in one file. Nothing is fetched."""
     wanted = [*(goal or []), *(read_seeds(goals) if goals else [])]
     with err.status("reading paths and pages"):
         imported = import_paths(files, goals=wanted, web=web)
@@ -279,48 +281,36 @@ def bring(
     _print_imported(imported)
 
 
-def _print_imported(imported: Imported) -> None:
-    labels = ", ".join(f"{_plain(label)} {count}" for label, count in sorted(imported.labels.items()))
+def _print_imported(imported: ImportedPaths) -> None:
+    labels = ", ".join(f"{plain(label)} {count}" for label, count in sorted(imported.labels.items()))
     print(f"labels: {labels or 'none'}")
     if imported.filled:
         print(f"{imported.filled} anchors found on recorded pages")
     if imported.doubles:
-        print(f"{imported.doubles} paths were there twice")
-    _list_concerns(f"the name {old!r} was taken: now it is {new!r}" for new, old in imported.renamed.items())
+        print(f"{imported.doubles} paths were in the files twice")
+    _list_concerns(f"the name {old!r} was taken: this path is now {new!r}" for new, old in imported.renamed.items())
     _list_concerns(f"no path ends in the goal {url}" for url in imported.unmet)
     _list_concerns(map(str, imported.used_once))
     _list_concerns(map(str, imported.gaps))
     if imported.unchecked:
-        _tell(f"note: {imported.unchecked} steps are from pages that are not at hand, so nobody knows their links")
+        say(f"note: {imported.unchecked} steps could not be checked, because their pages were not recorded")
 
 
 def _print_count(file: Path, paths: Sequence[ShownPath]) -> None:
     goals = sum(path.outcome is PathOutcome.GOAL for path in paths)
     print(f"{len(paths)} paths in {file}: {goals} goal, {len(paths) - goals} fail")
     if paths and not goals:
-        _tell("note: none of the paths arrives, so they cannot be learnt from yet: show at least one goal")
+        say("note: no path ends in a goal, so nothing can be learnt from them yet: show at least one goal")
 
 
 def _list_concerns(lines: Iterable[str]) -> None:
-    """The first of them, and how many more there are."""
+    """Print the first lines, and how many more there are."""
     told = iter(lines)
     for line in islice(told, CONCERNS):
-        _tell(f"note: {_plain(line)}")
+        say(f"note: {plain(line)}")
     rest = sum(1 for _ in told)
     if rest:
-        _tell(f"note: … and {rest} more of these")
-
-
-# ---- words ----------------------------------------------------------------------------------------------------------
-
-
-def _tell(line: str = "", *, end: str = "\n", style: str = "") -> None:
-    err.print(line, end=end, style=style or None, markup=False, highlight=False, soft_wrap=True)
-
-
-def _plain(text: str) -> str:
-    """One line without anything that a terminal would obey: pages are by strangers."""
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+        say(f"note: … and {rest} more of these")
 
 
 def _is_number(text: str) -> bool:

@@ -1,65 +1,66 @@
-"""`forager terms`: what pages are about, in ranked terms."""
+"""`forager terms`: the most important terms of pages."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Self
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from forager.cli.progress import StatusLine
+from forager.cli.terminal import JsonObject, err, say
+from forager.crawl.folder import CONFIG
 from forager.errors import ForagerError
 from forager.learn.lexical.cvalue import Mode, Rarity, TermList, candidates_of, rank
 from forager.learn.lexical.phrases import LONGEST
-from forager.project import CONFIG
 from forager.store import Catalogue
-from forager.topics.examples import from_files
+from forager.topics.examples import pages_from_files
 from forager.types import Page
 from forager.web.page import parse
 from forager.web.urls import RULES
 
-err = Console(stderr=True)
-PATIENCE = 2.0  # seconds without a word
-EVERY = 5.0  # seconds between two plain lines of progress
+PATIENCE = 2.0  # seconds before the progress is shown
 WARCS = ("*.warc", "*.warc.gz")
 
 
 def terms(
-    source: Annotated[str, typer.Argument(help="an HTML file, a WARC file, a folder of either, or a crawled project")],
-    top: Annotated[int, typer.Option(min=1, help="terms to print")] = 30,
+    source: Annotated[str, typer.Argument(help="HTML file, WARC file, folder of such files, or a crawled project")],
+    top: Annotated[int, typer.Option(min=1, help="how many terms to print")] = 30,
     mode: Annotated[
-        Mode, typer.Option(help="all: single words too; thesis: phrases only, without participles")
+        Mode, typer.Option(help="all: phrases and single words; thesis: only phrases, without participles")
     ] = Mode.ALL,
     idf: Annotated[
-        str | None, typer.Option(help="other pages, given like the source: what is common there weighs less")
+        str | None, typer.Option(help="other pages, given like SOURCE; terms that are common there count less")
     ] = None,
-    longest: Annotated[int, typer.Option(min=1, help="words of a term at most")] = LONGEST,
-    as_json: Annotated[bool, typer.Option("--json", help="for programs: one JSON object")] = False,
+    longest: Annotated[int, typer.Option(min=1, help="at most so many words in a term")] = LONGEST,
+    as_json: JsonObject = False,
 ) -> None:
-    """The terms of pages, ranked by C-value; of several pages, with the number of those that have them."""
-    with Progress() as progress:
+    """List the terms of pages, the most important first.
+
+    Terms are ranked by C-value. For several pages, each term has the number of pages that use it.
+    """
+    with StatusLine(err, PATIENCE) as status:
         rarity = None
         if idf is not None:
-            sample = progress.over(pages(idf), "read as a sample")
+            sample = _counted(pages(idf), status, "read as a sample")
             rarity = Rarity.of(candidates_of(page, mode, longest=longest) for page in sample)
-        tally = Tally()
-        read = progress.over(pages(source), "read")
+        counts = TermCounts()
+        read = _counted(pages(source), status, "read")
         lists = (rank(candidates_of(page, mode, longest=longest), mode, rarity) for page in read)
-        found = TermList.union(tally.count(lists))
+        found = TermList.union(counts.count(lists))
     shown = [
-        (term, weight, tally.having[term])
+        (term, weight, counts.having[term])
         for term, weight in zip(found.terms[:top], found.weights.tolist(), strict=False)
     ]
-    _print(shown, tally, mode, as_json)
+    _print(shown, counts, mode, as_json)
 
 
-class Tally:
-    """What passes by."""
+class TermCounts:
+    """Counts pages and their terms while the lists of terms pass by."""
 
     def __init__(self) -> None:
         self.pages = self.spoken = 0
@@ -74,17 +75,17 @@ class Tally:
 
 
 def pages(source: str) -> Iterator[Page]:
-    """The pages of a file, a WARC file, a folder of either, or a project, at least one."""
+    """The pages of a file, a WARC file, a folder of such files, or a project; at least one page."""
     if "://" in source:
-        raise ForagerError(f"{source} is not on this machine: save the page to a file, or crawl it as a project")
+        raise ForagerError(f"{source} is a URL: save the page to a file, or crawl it as a project")
     place = Path(source)
     if not place.exists():
-        raise ForagerError(f"{source}: there is no such file or folder; give an HTML file, a WARC file or a project")
+        raise ForagerError(f"there is no such file or folder: {source}; give an HTML file, a WARC file or a project")
     if place.is_dir() and (place / CONFIG).is_file():
         return _some(_crawled(place), f"{source} has no pages yet: run forager crawl {source}")
     warcs = sorted(file for pattern in WARCS for file in place.glob(pattern)) if place.is_dir() else []
-    lessons = from_files({"": [str(file) for file in warcs or [place]]}, Path(), RULES)
-    return _some((lesson.page for lesson in lessons), f"{source} has neither HTML nor WARC files: give another folder")
+    found = pages_from_files({"": [str(file) for file in warcs or [place]]}, Path(), RULES)
+    return _some((each.page for each in found), f"{source} has neither HTML nor WARC files: give another folder")
 
 
 def _crawled(folder: Path) -> Iterator[Page]:
@@ -104,46 +105,20 @@ def _some(pages: Iterator[Page], otherwise: str) -> Iterator[Page]:
     yield from pages
 
 
-class Progress:
-    """How many pages were read, on stderr, if it takes long: in place on a terminal, a line now and then elsewhere."""
-
-    def __init__(self) -> None:
-        self._told = time.monotonic() + PATIENCE - EVERY
-        self._status = err.status("") if err.is_terminal else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._status:
-            self._status.stop()
-
-    def over(self, pages: Iterable[Page], done: str) -> Iterator[Page]:
-        for count, page in enumerate(pages):
-            now = time.monotonic()
-            if now - self._told >= EVERY:
-                self._told = now if self._status is None else now - EVERY + 0.25
-                self._tell(f"{count:,} pages {done}")
-            yield page
-
-    def _tell(self, line: str) -> None:
-        if self._status:
-            self._status.start()
-            self._status.update(line)
-        else:
-            err.print(line, highlight=False)
+def _counted(pages: Iterable[Page], status: StatusLine, done: str) -> Iterator[Page]:
+    for count, page in enumerate(pages):
+        status.update(partial("{:,} pages {}".format, count, done))
+        yield page
 
 
-def _print(shown: list[tuple[str, float, int]], tally: Tally, mode: Mode, as_json: bool) -> None:
+def _print(shown: list[tuple[str, float, int]], counts: TermCounts, mode: Mode, as_json: bool) -> None:
     if as_json:
         rows = [{"term": term, "weight": round(weight, 4), "pages": having} for term, weight, having in shown]
-        print(json.dumps({"pages": tally.pages, "spoken": tally.spoken, "mode": mode, "terms": rows}))
+        print(json.dumps({"pages": counts.pages, "spoken": counts.spoken, "mode": mode, "terms": rows}))
         return
     for term, weight, having in shown:
-        print(f"{weight:>9.2f}  {term}" if tally.pages == 1 else f"{weight:>9.2f}  {having:>6,}  {term}")
-    silent = tally.pages - tally.spoken
+        print(f"{weight:>9.2f}  {term}" if counts.pages == 1 else f"{weight:>9.2f}  {having:>6,}  {term}")
+    silent = counts.pages - counts.spoken
     if silent:
-        which = "the page is" if tally.pages == 1 else f"{silent:,} of {tally.pages:,} pages are"
-        err.print(
-            f"note: {which} not in English, or a list of names: taken word by word", highlight=False, soft_wrap=True
-        )
+        which = "the page is" if counts.pages == 1 else f"{silent:,} of {counts.pages:,} pages are"
+        say(f"note: {which} not in English, or only a list of names: each word counts as a term")

@@ -1,4 +1,4 @@
-"""`forager new`, `topic show`, `label`, `retrain`: say what is wanted, see what was understood, correct it."""
+"""`forager new`, `topic`, `label` and `retrain`: say what is wanted, see what was understood, correct it."""
 
 from __future__ import annotations
 
@@ -6,115 +6,185 @@ import asyncio
 import json
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from getpass import getuser
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
-from rich.console import Console
 
 from forager.cli.progress import Progress, counting
+from forager.cli.terminal import JsonLines, JsonObject, ProjectFolder, err, say
+from forager.collection.courses import CourseKeyword, keywords
+from forager.collection.courses.export import read_courses
 from forager.collection.rejudge import rejudge
 from forager.crawl.build import STRATEGY_VERSION
+from forager.crawl.folder import CONFIG, read_seeds
 from forager.errors import ForagerError, unknown
 from forager.learn.focus import in_focus
-from forager.project import CONFIG, Project, read_seeds
+from forager.project import Project
 from forager.store import Catalogue, models
 from forager.store.journal import learnt_of
 from forager.store.models import Checkpoints
+from forager.store.verdicts import (
+    NAMELESS,
+    PageVerdict,
+    VerdictUse,
+    add_verdicts,
+    check_label,
+    is_judge_name,
+    parse_labels,
+)
 from forager.strategies import strategy_names
-from forager.teaching.train_strategy import CRITIC as JUDGE
-from forager.teaching.train_strategy import STRATEGY as TAUGHT
+from forager.teaching.train_strategy import CRITIC as CRITIC_FILE
+from forager.teaching.train_strategy import STRATEGY as STRATEGY_FILE
 from forager.teaching.train_strategy import read_report
-from forager.topics.labels import add_labels, check_verdict, verdicts_of
-from forager.topics.topic_critic import Taught, focus_of, teach
+from forager.topics.topic_critic import TopicCritic, focus_of, train_critic
 from forager.types import Parts
 from forager.web.scope import Within
 from forager.web.urls import RULES
 
-out, err = Console(), Console(stderr=True)
-Folder = Annotated[Path, typer.Argument(help="the folder of a project")]
-Json = Annotated[bool, typer.Option("--json", help="for programs: one JSON object")]
 PRIOR = "prior.npz"
+PROJECT_TOML = """\
+{% for name, values in tables.items() %}
+[{{ name }}]
+{% for key, value in values.items() %}
+{{ key }} = {{ value | toml }}
+{% endfor %}
+
+{% endfor %}
+[scope]
+within = {{ within | toml }}
+
+[frontier]
+delay = 1.0
+{% if pages_per_site %}
+pages_per_site = {{ pages_per_site }}
+{% endif %}
+
+[stop]
+pages = {{ pages }}
+
+[fetch]
+contact = {{ contact | toml }}  # where the owner of a site can reach you
+"""
+KEYWORDS_TOML = """\
+[topic]
+keywords = [
+{% for keyword in keywords %}
+  {{ keyword | toml }},
+{% endfor %}
+]
+"""
+
+TomlTable: TypeAlias = dict[str, object]
+
+
+# ---- a new project --------------------------------------------------------------------------------------------------
 
 
 def new(
-    project: Folder,
-    keywords: Annotated[str, typer.Option(help="words or phrases that a wanted page has, separated by commas")] = "",
+    project: Annotated[Path, typer.Argument(help="folder to make")],
+    keywords: Annotated[str, typer.Option(help="words or phrases of wanted pages, separated by commas")] = "",
     example: Annotated[
         list[str] | None,
-        typer.Option(help="a wanted page: URL, HTML file, folder of them, or WARC file; NAME=… puts it in a class"),
+        typer.Option(
+            help="wanted page: URL, HTML file, folder of such files, or WARC file; repeat for more; "
+            "NAME=… puts it in the class NAME"
+        ),
     ] = None,
-    examples: Annotated[Path | None, typer.Option(help="a file with an example a line")] = None,
-    unlike: Annotated[list[str] | None, typer.Option(help="a page that is not wanted, given like an example")] = None,
-    sentence: Annotated[str, typer.Option(help="what is wanted, in plain language")] = "",
-    directory: Annotated[Path | None, typer.Option(help="a file made by `forager taxonomy import`")] = None,
-    topic: Annotated[list[str] | None, typer.Option(help="a category of the directory that is wanted")] = None,
-    seed: Annotated[list[str] | None, typer.Option(help="a URL to start from; may be given again")] = None,
-    seeds: Annotated[Path | None, typer.Option(help="a file with a URL a line")] = None,
-    contact: Annotated[str, typer.Option(help="where you can be reached: a mail address or a page")] = "",
-    strategy: Annotated[str, typer.Option(help="see `forager strategies`")] = "best-first",
-    apprentice_from: Annotated[Path | None, typer.Option(help="a project whose crawl has taught the strategy")] = None,
-    taught: Annotated[Path | None, typer.Option(help="a folder made by `forager train`: a strategy that knows")] = None,
+    examples: Annotated[Path | None, typer.Option(help="file with an example on each line")] = None,
+    unlike: Annotated[
+        list[str] | None, typer.Option(help="page that is not wanted, given like an example; repeat for more")
+    ] = None,
+    sentence: Annotated[str, typer.Option(help="what is wanted, in a sentence")] = "",
+    directory: Annotated[
+        Path | None, typer.Option(help="directory of topics, made by `forager taxonomy import`")
+    ] = None,
+    topic: Annotated[list[str] | None, typer.Option(help="wanted category of the directory; repeat for more")] = None,
+    seed: Annotated[list[str] | None, typer.Option(help="URL to start from; repeat for more")] = None,
+    seeds: Annotated[Path | None, typer.Option(help="file with a URL to start from on each line")] = None,
+    contact: Annotated[str, typer.Option(help="mail address or page where the owners of sites can reach you")] = "",
+    strategy: Annotated[str, typer.Option(help="how links are chosen; `forager strategies` lists them")] = "best-first",
+    apprentice_from: Annotated[
+        Path | None, typer.Option(help="crawled project; its strategy has learnt, and the new one begins with that")
+    ] = None,
+    taught: Annotated[Path | None, typer.Option(help="folder made by `forager train`: a trained strategy")] = None,
     within: Annotated[
-        Within | None, typer.Option(help="how far from the seeds [default: anywhere; with --taught: site]")
+        Within | None, typer.Option(help="how far links may lead", show_default="anywhere; with --taught: site")
     ] = None,
-    pages_per_site: Annotated[int | None, typer.Option(help="pages to fetch of a site at most")] = None,
-    pages: Annotated[int, typer.Option(help="pages to fetch")] = 1000,
+    pages_per_site: Annotated[int | None, typer.Option(help="at most so many pages from one site")] = None,
+    pages: Annotated[int, typer.Option(help="stop after so many pages")] = 1000,
 ) -> None:
-    """Make a project: a folder with a configuration that you can edit. Say what is wanted in one way or several."""
+    """Make a project: a folder with a configuration that you can edit.
+
+    Say what is wanted with one or more of --keywords, --example, --sentence, --directory with --topic, or --taught.
+    """
     given = [*(example or []), *(read_seeds(examples) if examples else [])]
     if strategy not in strategy_names():
         raise unknown("strategy", strategy, strategy_names())
-    wanted = _wanted(keywords, _by_class(given), unlike or [], sentence, directory, topic or [])
-    chosen = _strategy_table(strategy, model=PRIOR if apprentice_from else None)
+    wanted = _topic_table(keywords, _by_class(given), unlike or [], sentence, directory, topic or [])
+    tables = {"topic": wanted} if wanted else {}
     if taught is not None:
-        chosen, wanted = _taught_tables(taught, wanted)
-    if not wanted:
+        tables |= _taught_tables(taught, wanted)
+    else:
+        tables["strategy"] = _named(strategy, PRIOR if apprentice_from else "")
+    if not ("topic" in tables or "critic" in tables):
         raise ForagerError(
             "nothing says what is wanted: give --keywords, --example, --sentence, or --directory and --topic"
         )
     found = [place for _, place in map(_split, given) if "://" in place]  # a wanted page is a good place to start
     urls = [*(seed or []), *(read_seeds(seeds) if seeds else []), *found]
     if not urls:
-        raise ForagerError("no seeds: give --seed URL, or --seeds FILE with a URL a line")
-    budget = f"pages_per_site = {pages_per_site}\n" if pages_per_site else ""
-    toml = (
-        f"{wanted}\n{chosen}\n[scope]\nwithin = {json.dumps(within or ('site' if taught else 'anywhere'))}\n\n"
-        f"[frontier]\ndelay = 1.0\n{budget}\n[stop]\npages = {pages}\n\n"
-        f"[fetch]\ncontact = {json.dumps(contact)}  # where the owner of a site can reach you\n"
-    )
-    tomllib.loads(toml)
+        raise ForagerError("no seeds: give --seed URL, or --seeds FILE with a URL on each line")
+    values = {"tables": tables, "within": within or ("site" if taught else "anywhere"), "contact": contact}
+    toml = _fill(PROJECT_TOML, **values, pages_per_site=pages_per_site, pages=pages)
     prior = _prior(apprentice_from, strategy) if apprentice_from else None
     made = Project.create(project, toml, urls)
     if prior is not None:
         models.save(project / PRIOR, prior, kind=strategy, version=STRATEGY_VERSION)
-    for file in (taught / TAUGHT, taught / JUDGE) if taught else ():
+    for file in (taught / STRATEGY_FILE, taught / CRITIC_FILE) if taught else ():
         if file.exists():
             shutil.copyfile(file, project / file.name)
-    print(f"{project} has {len(made.config.seeds)} seeds; see what was understood with: forager topic show {project}")
+    print(f"{project} has {len(made.config.seeds)} seeds; to see what was understood: forager topic show {project}")
     print(f"then, or after editing {project / CONFIG}: forager crawl {project}")
 
 
-def _strategy_table(name: str, options: Mapping[str, object] | None = None, model: str | None = None) -> str:
-    lines = [f"name = {json.dumps(name)}", *([f"model = {json.dumps(model)}"] if model else [])]
-    lines += [f"options.{key} = {json.dumps(value)}" for key, value in (options or {}).items()]
-    return "\n".join(["[strategy]", *lines, ""])
+def _fill(template: str, **values: object) -> str:
+    """A TOML file from its template, checked."""
+    from jinja2 import Environment  # slow to import
+
+    environment = Environment(trim_blocks=True, keep_trailing_newline=True)
+    environment.filters["toml"] = _toml
+    toml = environment.from_string(template).render(values)
+    tomllib.loads(toml)
+    return toml
 
 
-def _taught_tables(folder: Path, wanted: str) -> tuple[str, str]:
-    """The strategy that knows the way; and, if nothing else says what is wanted, the critic that was taught with it."""
+def _toml(value: object) -> str:
+    """A value in TOML. JSON writes strings, numbers and lists in the same way."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _named(name: str, model: str, options: Mapping[str, object] | None = None) -> TomlTable:
+    """The table of a strategy or critic."""
+    chosen: TomlTable = {"name": name, "model": model} if model else {"name": name}
+    return chosen | {f"options.{key}": value for key, value in (options or {}).items()}
+
+
+def _taught_tables(folder: Path, wanted: TomlTable) -> dict[str, TomlTable]:
+    """The trained strategy; and the critic that was trained with it, if there is no topic."""
     report = read_report(folder)
-    chosen = _strategy_table(report["strategy"], report["options"], TAUGHT)
+    tables = {"strategy": _named(report["strategy"], STRATEGY_FILE, report["options"])}
     if not wanted and report["critic"]:
-        wanted = f"[critic]\nname = {json.dumps(report['critic'])}\nmodel = {json.dumps(JUDGE)}\n"
-    return chosen, wanted
+        return {"critic": _named(report["critic"], CRITIC_FILE), **tables}
+    return tables
 
 
 def _split(example: str) -> tuple[str | None, str]:
-    """NAME=PLACE; a URL may have an equals sign of its own, after a slash."""
+    """Class and place of an example NAME=PLACE. A URL may have an equals sign too, but after a slash."""
     name, equals, place = example.partition("=")
     return (name.strip(), place.strip()) if equals and "/" not in name and "\\" not in name else (None, example.strip())
 
@@ -130,115 +200,145 @@ def _absolute(place: str) -> str:
     return place if "://" in place else str(Path(place).expanduser().resolve())
 
 
-def _wanted(
+def _topic_table(
     keywords: str,
     examples: dict[str | None, list[str]],
     unlike: list[str],
     sentence: str,
     directory: Path | None,
     paths: list[str],
-) -> str:
-    """[topic] as TOML; empty if nothing says. JSON strings and lists are TOML strings and lists."""
+) -> TomlTable:
+    """The table [topic]; empty if nothing says what is wanted."""
     words = [word.strip() for word in keywords.split(",") if word.strip()]
     if bool(paths) != bool(directory):
         raise ForagerError("--topic names a category of a --directory: give both")
-    values = {
+    if not (words or examples or sentence or paths):
+        return {}
+    values: TomlTable = {
         "keywords": words,
         "sentence": sentence,
         "unlike": [_absolute(place) for place in unlike],
         "directory": str(directory.resolve()) if directory else "",
         "paths": paths,
+        **{f"examples.{_toml(name or 'wanted')}": places for name, places in examples.items()},
     }
-    if not (words or examples or sentence or paths):
-        return ""
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
-    lines += [
-        f"examples.{json.dumps(name or 'wanted', ensure_ascii=False)} = {json.dumps(places, ensure_ascii=False)}"
-        for name, places in examples.items()
-    ]
-    return "\n".join(["[topic]", *lines, ""])
+    return {key: value for key, value in values.items() if value}
 
 
 def _prior(folder: Path, strategy: str) -> Parts:
-    """What the crawl of another project has taught its strategy."""
+    """What the strategy of another project has learnt in its crawl."""
     other = Project(folder)
     if other.config.strategy.name != strategy:
         raise ForagerError(
-            f"{folder} was crawled with {other.config.strategy.name!r}, not with {strategy!r}: choose that one"
+            f"{folder} was crawled with {other.config.strategy.name!r}, not with {strategy!r}: choose that strategy"
         )
     with Catalogue(folder) as catalogue:
         checkpoint, _ = Checkpoints(folder).last(catalogue.last_seq)
     if checkpoint is None:
-        raise ForagerError(f"the crawl of {folder} has taught its strategy nothing yet: crawl it first")
+        raise ForagerError(f"the strategy of {folder} has learnt nothing yet: crawl it first")
     return learnt_of(checkpoint[1])
 
 
-# ---- what was understood --------------------------------------------------------------------------------------------
+# ---- topics ---------------------------------------------------------------------------------------------------------
 
 topic_app = typer.Typer(no_args_is_help=True, help="What a project looks for.")
 
 
 @topic_app.command()
 def show(
-    project: Folder,
-    again: Annotated[bool, typer.Option(help="teach the critic again, whatever was kept")] = False,
-    as_json: Json = False,
+    project: ProjectFolder,
+    again: Annotated[bool, typer.Option(help="train the critic again, even if nothing has changed")] = False,
+    as_json: JsonObject = False,
 ) -> None:
-    """What the critic will look for, before anything is crawled. Examples that are URLs are fetched, once."""
-    taught = asyncio.run(taught_with_progress(Project(project), again=again))
+    """Show what the critic looks for. Examples that are URLs are fetched once; nothing else is crawled."""
+    trained = asyncio.run(critic_with_progress(Project(project), again=again))
     if as_json:
-        print(json.dumps(_described(taught)))
+        print(json.dumps(_critic_row(trained)))
         return
-    critic = taught.critic
+    critic = trained.critic
     print(f"critic    {critic.version}, wants: {', '.join(critic.focus)}")
-    for name, origins in taught.sizes.items():
+    for name, origins in trained.sizes.items():
         mark = "*" if in_focus(name, critic.focus) else " "
-        told = ", ".join(f"{count} {origin}" for origin, count in origins.items())
-        print(f"{mark} {sum(origins.values()):>7,}  {name}  ({told})")
-    for name, words in taught.words.items():
+        counts = ", ".join(f"{count} {origin}" for origin, count in origins.items())
+        print(f"{mark} {sum(origins.values()):>7,}  {name}  ({counts})")
+    for name, words in trained.words.items():
         print(f"words of {name}: {', '.join(words)}")
-    if not taught.words:
-        print(f"words     {', '.join(taught.query.words)}")
-    if taught.quality:
-        quality = taught.quality
+    if not trained.words:
+        print(f"words     {', '.join(trained.query.words)}")
+    if trained.quality:
+        quality = trained.quality
         print(f"quality   ROC AUC {quality.roc_auc:.3f}, average precision {quality.average_precision:.3f}, unseen")
-    for url, why in taught.missing.items():
-        print(f"no page   {url}: {why}")
-    for line in taught.advice:
-        err.print(f"note: {line}", highlight=False, markup=False)
+    for url, reason in trained.missing.items():
+        print(f"no page   {url}: {reason}")
+    _say_advice(trained)
 
 
-def _described(taught: Taught) -> dict[str, Any]:
+def _critic_row(trained: TopicCritic) -> dict[str, Any]:
     return {
-        "critic": taught.critic.version,
-        "focus": list(taught.critic.focus),
-        "classes": {name: dict(origins) for name, origins in taught.sizes.items()},
-        "words": {name: list(words) for name, words in taught.words.items()},
-        "query": list(taught.query.words),
-        "quality": asdict(taught.quality) if taught.quality else None,
-        "missing": dict(taught.missing),
-        "advice": taught.advice,
+        "critic": trained.critic.version,
+        "focus": list(trained.critic.focus),
+        "classes": {name: dict(origins) for name, origins in trained.sizes.items()},
+        "words": {name: list(words) for name, words in trained.words.items()},
+        "query": list(trained.query.words),
+        "quality": asdict(trained.quality) if trained.quality else None,
+        "missing": dict(trained.missing),
+        "advice": trained.advice,
     }
 
 
-async def taught_with_progress(project: Project, *, again: bool = False) -> Taught:
-    """The critic of a project; what it has to fetch is shown."""
+def _say_advice(trained: TopicCritic) -> None:
+    for line in trained.advice:
+        say(f"note: {line}")
+
+
+async def critic_with_progress(project: Project, *, again: bool = False) -> TopicCritic:
+    """The critic of a project; shows how far the fetching of its examples is."""
     if project.config.topic is None:
-        return await teach(project)
+        return await train_critic(project)
     with Progress(err, title="examples: ") as progress:
-        return await teach(project, lambda crawl, notes: progress.began(crawl), progress.each, again=again)
+        return await train_critic(project, lambda crawl, notes: progress.began(crawl), progress.each, again=again)
+
+
+@topic_app.command()
+def from_courses(
+    source: Annotated[Path, typer.Argument(help="project that has found courses, or a file of course records")],
+    label: Annotated[str | None, typer.Option(help="label of the course pages", show_default="goal")] = None,
+    most: Annotated[int, typer.Option(help="at most so many keywords", min=1)] = 30,
+    out: Annotated[Path | None, typer.Option(help="TOML file to write: a topic of these keywords")] = None,
+    as_json: JsonLines = False,
+) -> None:
+    """List keywords from the names, syllabuses and headings of courses, best first."""
+    found = keywords(read_courses(source, label=label), most)
+    if not found:
+        raise ForagerError(f"the courses of {source} have no term in common: give more courses")
+    for keyword in found:
+        row = f"{keyword.score:8.1f}  {keyword.courses:>6}  {keyword.term}"
+        print(json.dumps(asdict(keyword), ensure_ascii=False) if as_json else row)
+    if out is not None:
+        _write_keywords(out, found)
+
+
+def _write_keywords(out: Path, found: Sequence[CourseKeyword]) -> None:
+    toml = _fill(KEYWORDS_TOML, keywords=[keyword.term for keyword in found])
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(toml)
+    except FileExistsError:
+        raise ForagerError(f"{out} exists: name another file, or remove it") from None
+    except OSError as error:
+        raise ForagerError(f"{out} cannot be written: {error.strerror}") from None
 
 
 # ---- corrections ----------------------------------------------------------------------------------------------------
 
 
 def label(
-    project: Folder,
-    url: Annotated[str, typer.Argument(help="a page of the collection")] = "",
-    verdict: Annotated[str, typer.Argument(help="relevant, irrelevant, or one of the wanted classes")] = "",
-    file: Annotated[Path | None, typer.Option(help="a URL and a verdict a line")] = None,
+    project: ProjectFolder,
+    url: Annotated[str, typer.Argument(help="page of the collection")] = "",
+    verdict: Annotated[str, typer.Argument(help="relevant, irrelevant, or the name of a wanted class")] = "",
+    file: Annotated[Path | None, typer.Option(help="file with a URL and a verdict on each line")] = None,
 ) -> None:
-    """Say whether a page is wanted; `forager retrain` then learns from it."""
+    """Say whether a page is wanted. `forager retrain` learns from it."""
     found = Project(project)
     if file is not None:
         try:
@@ -249,28 +349,36 @@ def label(
         lines = [f"{url}\t{verdict}"]
     else:
         raise ForagerError("give a URL and a verdict (relevant or irrelevant), or --file FILE")
-    verdicts = verdicts_of(lines, RULES, str(file or "the command"))
+    labels = parse_labels(lines, RULES, str(file or "the command"))
     classes = focus_of(found.config.topic) if found.config.topic else ()
+    judge, now, verdicts = _judge_of_labels(), datetime.now(UTC), []
     with Catalogue(project) as catalogue:
-        for each, said in verdicts.items():
-            check_verdict(said, classes)
-            catalogue.find(each)  # a URL that the crawl never found is an error
-    add_labels(project, verdicts, datetime.now(UTC))
+        for each, said in labels.items():
+            check_label(said, classes)
+            critics = [entry.critic for entry in catalogue.find(each)]  # a URL that the crawl never found is an error
+            verdicts.append(PageVerdict(each, said, judge, now, critics[-1] if critics else "", VerdictUse.TEACH))
+    add_verdicts(project, verdicts)
     print(f"{len(verdicts)} pages labelled; forager retrain {project} learns from them")
 
 
-def retrain(project: Folder) -> None:
-    """Teach the critic again with what was labelled, and judge again what was fetched; the strategy learns anew."""
+def _judge_of_labels() -> str:
+    """The login name, if there is one that can be used."""
+    try:
+        name = getuser()
+    except (KeyError, OSError):
+        return NAMELESS
+    return name if is_judge_name(name) else NAMELESS
+
+
+def retrain(project: ProjectFolder) -> None:
+    """Train the critic again with your labels, and judge all fetched pages again. The strategy learns anew."""
     found = Project(project)
     if found.config.topic is None:
-        raise ForagerError(
-            f"{project} has no [topic]: its critic learns from no examples, so there is nothing to retrain"
-        )
-    taught = asyncio.run(taught_with_progress(found))
+        raise ForagerError(f"{project} has no [topic], so its critic does not learn: there is nothing to retrain")
+    trained = asyncio.run(critic_with_progress(found))
     with Catalogue(project) as catalogue:
         pages = catalogue.status().pages
     with counting(err, "judging again", pages) as tell:
-        done = rejudge(found, taught.critic, taught.query, tell)
-    print(f"{done} pages judged again by {taught.critic.version}")
-    for line in taught.advice:
-        err.print(f"note: {line}", highlight=False, markup=False)
+        done = rejudge(found, trained.critic, trained.query, tell)
+    print(f"{done} pages judged again by {trained.critic.version}")
+    _say_advice(trained)

@@ -1,4 +1,4 @@
-"""A collection for others: JSON lines, WARC or Parquet, written in a stream and put in place when it is whole."""
+"""The collection as one file: JSON lines, WARC or Parquet. The file gets its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def export(
     classes: Sequence[str] = (),
     tell: Callable[[int], None] = lambda pages: None,
 ) -> int:
-    """Write the pages of a project to a file; returns how many. `classes` names the columns of topics, if known; `tell`
-    hears how many are done."""
+    """Write the pages of a project to a file, and return how many. `classes` are the names of the topics, if known;
+    `tell` hears how many pages are done."""
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
     with Catalogue(folder) as catalogue, in_place(target) as file:
-        return FORMATS[format](catalogue, _told(catalogue.pages(min_relevance=min_relevance), tell), file, classes)
+        return FORMATS[format](catalogue, _counted(catalogue.pages(min_relevance=min_relevance), tell), file, classes)
 
 
-def _told(entries: Iterable[Entry], tell: Callable[[int], None]) -> Iterator[Entry]:
+def _counted(entries: Iterable[Entry], tell: Callable[[int], None]) -> Iterator[Entry]:
     for done, entry in enumerate(entries, 1):
         yield entry
         tell(done)
 
 
-def described(catalogue: Catalogue, entry: Entry, classes: Sequence[str] = ()) -> dict[str, Any]:
+def page_row(catalogue: Catalogue, entry: Entry, classes: Sequence[str] = ()) -> dict[str, Any]:
     """A page as one JSON object."""
     topics = None if entry.topics is None else [round(float(topic), 6) for topic in entry.topics]
     named = dict(zip(classes, topics, strict=True)) if topics and len(classes) == len(topics) else topics
@@ -58,16 +58,16 @@ def described(catalogue: Catalogue, entry: Entry, classes: Sequence[str] = ()) -
 
 
 def jsonl(catalogue: Catalogue, entries: Iterable[Entry], file: IO[bytes], classes: Sequence[str] = ()) -> int:
-    """One object a line, a line a page."""
+    """One JSON object for each page, one on each line."""
     count = 0
     for entry in entries:
-        file.write(json.dumps(described(catalogue, entry, classes), ensure_ascii=False).encode() + b"\n")
+        file.write(json.dumps(page_row(catalogue, entry, classes), ensure_ascii=False).encode() + b"\n")
         count += 1
     return count
 
 
 def warc_copy(catalogue: Catalogue, entries: Iterable[Entry], file: IO[bytes], classes: Sequence[str] = ()) -> int:
-    """The archived records of the pages, byte by byte, after a warcinfo of their own."""
+    """The archived records of the pages, unchanged, after a new warcinfo record."""
     count = 0
     for entry in entries:
         if entry.warc is not None and entry.members is not None:
@@ -80,15 +80,15 @@ def warc_copy(catalogue: Catalogue, entries: Iterable[Entry], file: IO[bytes], c
 
 
 def parquet(catalogue: Catalogue, entries: Iterable[Entry], file: IO[bytes], classes: Sequence[str] = ()) -> int:
-    """A table of the same columns as the JSON lines; topics are a list, aligned with the critic's classes."""
+    """A table with the same columns as the JSON lines; topics are a list, in the order of the critic's classes."""
     try:
         import pyarrow as arrow
         from pyarrow.parquet import ParquetWriter
     except ImportError:
-        raise ForagerError("Parquet needs pyarrow: pip install 'forager[parquet]'") from None
+        raise ForagerError("Parquet needs pyarrow: install it with pip install 'forager[parquet]'") from None
     schema, count = _schema(arrow), 0
     with ParquetWriter(file, schema, compression="zstd") as writer:
-        for rows in _batches((_flat(described(catalogue, entry), entry) for entry in entries), BATCH):
+        for rows in _batches((_flat(page_row(catalogue, entry), entry) for entry in entries), BATCH):
             writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
             count += len(rows)
     return count
@@ -121,13 +121,13 @@ def _batches(rows: Iterator[dict[str, Any]], size: int) -> Iterator[list[dict[st
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no nan and no infinity: a page that was not judged and a seed have null."""
+    """The number, or None for nan and infinity, which JSON does not have: a page without a judgement, a seed."""
     return value if math.isfinite(value) else None
 
 
 @contextmanager
 def in_place(target: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its name only when it is whole."""
+    """A file to write, which gets its name only when it is complete."""
     beside = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         with beside.open("wb") as file:

@@ -1,9 +1,9 @@
-"""What people say of a collection: a random sample, verdicts, precision, and the agreement of two judges.
+"""How good a collection is, by people's verdicts: a random sample, precision, and the agreement of two judges.
 
-On the open web nobody knows the truth; the share of wanted pages in a random sample is the one measure of quality there
-is. The sample is drawn by hash: pages in the order of hash(seed, url), the first n. It is the same for every judge of a
-collection, a larger one begins with the smaller one, whoever stops early has judged a random sample too, and a crawl
-that goes on changes it little.
+On the open web nobody knows the truth. The only measure of quality is the share of wanted pages in a random sample. The
+sample is drawn by hash: pages in the order of hash(seed, url), the first n. So all judges of a collection get the same
+sample, a larger sample begins with the smaller one, a judge who stops early has judged a random sample too, and the
+sample changes little when the crawl goes on.
 
 Symbols: n pages of which k count, p = k/n, z = 1.96; p[i,j] = share of the pages that the first judge put in category
 i and the second in j, p[i,.] and p[.,j] its margins.
@@ -18,135 +18,57 @@ i and the second in j, p[i,.] and p[.,j] its margins.
 
 from __future__ import annotations
 
-import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
 from hashlib import blake2b
 from heapq import nsmallest
 from math import sqrt
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
 from forager.errors import ForagerError
 from forager.store import Catalogue, Entry
+from forager.store.verdicts import IS_IRRELEVANT, IS_RELEVANT, REVIEW_VERDICTS, UNSURE, PageVerdict
+from forager.types import RELEVANT
 
-KEPT = 0.5  # a page at least so relevant belongs to what the critic takes for wanted
-FOLDER = "judgements"
-HEAD = ("url", "verdict", "time", "critic")
-Z = 1.959964  # of the normal law, for 95 %
+Z = 1.959964  # of the normal distribution, for 95 %
 Interval: TypeAlias = tuple[float, float]
-_NAME = re.compile(r"[\w@+-][\w@+.-]*")
-
-
-class Verdict(StrEnum):
-    RELEVANT = "relevant"
-    NOT = "not"
-    UNSURE = "unsure"
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One verdict, as it stands in a judge's file. Of several on a page the last one counts."""
-
-    url: str
-    verdict: Verdict
-    at: datetime  # UTC
-    critic: str  # version of the critic that had judged the page
 
 
 # ---- the sample -----------------------------------------------------------------------------------------------------
 
 
 def draw(pages: Iterable[Entry], count: int, seed: int = 0) -> list[Entry]:
-    """A random sample without replacement, all pages if there are fewer; a function of the seed and the URLs."""
-    return nsmallest(count, pages, key=lambda page: (_place(page.url, seed), page.url))
+    """A random sample without replacement; all pages if there are fewer. Seed and URLs alone decide it."""
+    return nsmallest(count, pages, key=lambda page: (_hash(page.url, seed), page.url))
 
 
-def _place(url: str, seed: int) -> bytes:
+def _hash(url: str, seed: int) -> bytes:
     return blake2b(f"{seed} {url}".encode(), digest_size=8).digest()
 
 
 def sample(catalogue: Catalogue, count: int, seed: int = 0, *, everything: bool = False) -> list[Entry]:
-    """Pages to be judged: of those the critic takes for wanted, or of everything fetched."""
-    found = draw(catalogue.pages(min_relevance=None if everything else KEPT), count, seed)
+    """The pages to judge: from those that the critic finds relevant, or from everything fetched."""
+    found = draw(catalogue.pages(min_relevance=None if everything else RELEVANT), count, seed)
     if not found:
         fetched = catalogue.status().pages
         if not fetched:
             raise ForagerError(f"{catalogue.folder} has no pages yet: crawl first, with forager crawl")
         raise ForagerError(
-            f"none of the {fetched} pages in {catalogue.folder} is judged relevant (at least {KEPT}): "
-            "--all samples from everything fetched"
+            f"the critic finds none of the {fetched} pages in {catalogue.folder} relevant (at least {RELEVANT}): "
+            "use --all to sample from everything fetched"
         )
     return found
-
-
-# ---- verdict files --------------------------------------------------------------------------------------------------
-
-
-def verdict_file(project: Path, judge: str) -> Path:
-    if not _NAME.fullmatch(judge):
-        raise ForagerError(f"{judge!r} cannot be the name of a judge: use letters, digits, . _ @ + or -")
-    return project / FOLDER / f"{judge}.tsv"
-
-
-def judges(project: Path) -> list[str]:
-    """Those who have a file, by name."""
-    return sorted(file.stem for file in (project / FOLDER).glob("*.tsv") if _NAME.fullmatch(file.stem))
-
-
-def read_verdicts(file: Path) -> dict[str, Given]:
-    """By URL, the last on each. A last line without its end was cut off in the writing and counts for nobody."""
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ForagerError(f"{file} cannot be read: {error}") from None
-    lines = text.split("\n")[:-1]
-    if lines and tuple(lines[0].rstrip("\r").split("\t")) != HEAD:
-        raise ForagerError(f"{file} line 1: the head must be {' '.join(HEAD)}, separated by tabs")
-    given = (_given(file, number, line) for number, line in enumerate(lines[1:], 2) if line.strip())
-    return {one.url: one for one in given}
-
-
-def _given(file: Path, number: int, line: str) -> Given:
-    try:
-        url, verdict, at, critic = line.rstrip("\r").split("\t")
-        return Given(url, Verdict(verdict), datetime.fromisoformat(at), critic)
-    except ValueError as error:
-        cure = f"a line has {', '.join(HEAD)}, separated by tabs: mend or remove it"
-        raise ForagerError(f"{file} line {number} is no verdict ({error}): {cure}") from None
-
-
-def add_verdict(file: Path, given: Given) -> None:
-    """Append a line and bring it to the disk. A line that was cut off in an earlier writing goes."""
-    fields = (given.url, given.verdict, given.at.isoformat(timespec="seconds"), given.critic)
-    line = "\t".join(" ".join(field.split()) for field in fields) + "\n"
-    try:
-        file.parent.mkdir(exist_ok=True)
-        with file.open("a+b") as stream:
-            stream.seek(0)
-            whole = stream.read().rfind(b"\n") + 1
-            stream.truncate(whole)
-            stream.write((line if whole else "\t".join(HEAD) + "\n" + line).encode())
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        raise ForagerError(f"{file} cannot be written: {error.strerror}; the last verdict is lost") from None
 
 
 # ---- figures --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """So many of so many, with Wilson's 95 % interval."""
+class Proportion:
+    """`hits` pages out of `of`, with Wilson's 95 % interval."""
 
     hits: int
     of: int
@@ -159,101 +81,107 @@ class Share:
     def interval(self) -> Interval | None:
         if not self.of:
             return None
-        p, n = self.hits / self.of, self.of
-        centre, half = p + Z**2 / (2 * n), Z * sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
-        low, high = (centre - half) / (1 + Z**2 / n), (centre + half) / (1 + Z**2 / n)
-        return (0.0 if self.hits == 0 else low, 1.0 if self.hits == n else high)  # without rounding at the ends
+        from scipy.stats import binomtest  # slow to import
+
+        found = binomtest(self.hits, self.of).proportion_ci(method="wilson")
+        return float(found.low), float(found.high)
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Of the pages judged. The doubtful ones are counted apart; `least` and `most` take them for no and for yes."""
+    """Counts of the verdicts on some pages. Unsure ones count apart; `least` takes them as no, `most` as yes."""
 
     relevant: int
     irrelevant: int
     unsure: int
 
     @classmethod
-    def of(cls, verdicts: Iterable[Verdict]) -> Precision:
+    def of(cls, verdicts: Iterable[str]) -> Precision:
         count = Counter(verdicts)
-        return cls(count[Verdict.RELEVANT], count[Verdict.NOT], count[Verdict.UNSURE])
+        return cls(count[IS_RELEVANT], count[IS_IRRELEVANT], count[UNSURE])
 
     @property
     def judged(self) -> int:
         return self.relevant + self.irrelevant + self.unsure
 
     @property
-    def sure(self) -> Share:
-        return Share(self.relevant, self.relevant + self.irrelevant)
+    def sure(self) -> Proportion:
+        return Proportion(self.relevant, self.relevant + self.irrelevant)
 
     @property
-    def least(self) -> Share:
-        return Share(self.relevant, self.judged)
+    def least(self) -> Proportion:
+        return Proportion(self.relevant, self.judged)
 
     @property
-    def most(self) -> Share:
-        return Share(self.relevant + self.unsure, self.judged)
+    def most(self) -> Proportion:
+        return Proportion(self.relevant + self.unsure, self.judged)
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """What one judge says of a sample. `left_out` and `found` are None if only kept pages were sampled."""
+class JudgeReport:
+    """What one judge says about a sample. `left_out` and `found` are None if only kept pages were sampled."""
 
     judge: str
     sample: int  # pages of the sample; some may not be judged yet
-    kept: Precision  # of the pages the critic keeps
-    left_out: Precision | None  # of those it does not
-    elsewhere: int  # verdicts in the file on pages that are not in this sample
+    kept: Precision  # of the pages that the critic keeps
+    left_out: Precision | None  # of the pages that it does not keep
+    elsewhere: int  # verdicts of this judge on pages that are not in the sample
 
     @property
-    def found(self) -> Share | None:
-        """Of the pages that the judge takes for wanted, those the critic keeps: the recall of the critic."""
+    def found(self) -> Proportion | None:
+        """The share that the critic keeps of the pages that the judge wants: the recall of the critic."""
         if self.left_out is None:
             return None
-        return Share(self.kept.relevant, self.kept.relevant + self.left_out.relevant)
+        return Proportion(self.kept.relevant, self.kept.relevant + self.left_out.relevant)
 
 
-def figures(judge: str, pages: Sequence[Entry], given: Mapping[str, Given], *, everything: bool = False) -> Figures:
-    kept = [given[page.url].verdict for page in pages if page.url in given and page.relevance >= KEPT]
-    others = [given[page.url].verdict for page in pages if page.url in given and not page.relevance >= KEPT]
-    elsewhere = len(given.keys() - {page.url for page in pages})
+def judge_report(
+    judge: str, pages: Sequence[Entry], verdicts: Mapping[str, PageVerdict], *, everything: bool = False
+) -> JudgeReport:
+    """The figures of one judge, from a sample and the verdicts of that judge by URL."""
+    kept = [verdicts[page.url].verdict for page in pages if page.url in verdicts and page.relevance >= RELEVANT]
+    others = [verdicts[page.url].verdict for page in pages if page.url in verdicts and not page.relevance >= RELEVANT]
+    elsewhere = len(verdicts.keys() - {page.url for page in pages})
     left_out = Precision.of(others) if everything else None
-    return Figures(judge, len(pages), Precision.of(kept), left_out, elsewhere)
+    return JudgeReport(judge, len(pages), Precision.of(kept), left_out, elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
+    """A page on which two judges differ."""
+
     url: str
     title: str
-    first: Verdict
-    second: Verdict
+    first: str
+    second: str
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Of two judges over the pages that both judged; relevant, not and unsure are three categories."""
+    """Two judges over the pages that both judged; relevant, irrelevant and unsure are three categories."""
 
     first: str
     second: str
-    raw: Share
-    kappa: float | None  # None: chance alone would agree always
+    raw: Proportion
+    kappa: float | None  # None if chance alone would always agree
     interval: Interval | None  # kappa ± 1.96 standard errors, within -1..1
     disagreements: tuple[Disagreement, ...]  # in the order of the sample
 
 
 def agreement(
-    first: str, second: str, pages: Sequence[Entry], one: Mapping[str, Given], two: Mapping[str, Given]
+    first: str, second: str, pages: Sequence[Entry], one: Mapping[str, PageVerdict], two: Mapping[str, PageVerdict]
 ) -> Agreement:
+    """How far two judges agree, from a sample and the verdicts of each by URL."""
     both = [page for page in pages if page.url in one and page.url in two]
     pairs = [(one[page.url].verdict, two[page.url].verdict) for page in both]
-    differ = tuple(Disagreement(p.url, p.title, a, b) for p, (a, b) in zip(both, pairs, strict=True) if a is not b)
-    index = {verdict: i for i, verdict in enumerate(Verdict)}
+    differ = tuple(Disagreement(p.url, p.title, a, b) for p, (a, b) in zip(both, pairs, strict=True) if a != b)
+    index = {verdict: i for i, verdict in enumerate(REVIEW_VERDICTS)}
     table = np.zeros((len(index), len(index)))
     for a, b in pairs:
         table[index[a], index[b]] += 1
     kappa, error = cohen(table)
     interval = None if kappa is None else (max(-1.0, kappa - Z * error), min(1.0, kappa + Z * error))
-    return Agreement(first, second, Share(len(pairs) - len(differ), len(pairs)), kappa, interval, differ)
+    return Agreement(first, second, Proportion(len(pairs) - len(differ), len(pairs)), kappa, interval, differ)
 
 
 def cohen(table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> tuple[float | None, float]:

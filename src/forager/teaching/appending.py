@@ -1,4 +1,4 @@
-"""Writing so that a kill at any instant leaves what was there before, or all of what is new."""
+"""Writing to files. After a kill at any moment, a file has its old content or all of the new content."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from forager.errors import ForagerError
 
 
 def append(file: Path, piece: bytes) -> int:
-    """Bring a piece to the end of a file and to the disk; returns where it begins. A disk that takes only a part of it
-    keeps nothing of it; a kill may leave a part, which is for the next opening to cut off."""
-    opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    """Add a piece at the end of a file, and return where it begins; it is on the disk when this returns.
+
+    If the disk takes only a part, nothing of it stays. A kill may leave a part, which the next opening must cut off.
+    """
+    try:
+        opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise _not_written(file, error) from error
     try:
         at = os.lseek(opened, 0, os.SEEK_END)
         try:
@@ -22,7 +27,7 @@ def append(file: Path, piece: bytes) -> int:
         except BaseException as error:
             os.ftruncate(opened, at)
             if isinstance(error, OSError):
-                raise _full(file, error) from error
+                raise _not_written(file, error) from error
             raise
     finally:
         os.close(opened)
@@ -30,7 +35,7 @@ def append(file: Path, piece: bytes) -> int:
 
 
 def replace(file: Path, content: bytes) -> None:
-    """Put content in the place of a file, or of none, in one step."""
+    """Write a file in one step: it has its old content or the new one, never a part."""
     new = file.with_name(file.name + ".new")
     try:
         with new.open("wb") as stream:
@@ -39,8 +44,8 @@ def replace(file: Path, content: bytes) -> None:
             os.fsync(stream.fileno())
         new.replace(file)
     except OSError as error:
-        raise _full(file, error) from error
+        raise _not_written(file, error) from error
 
 
-def _full(file: Path, error: OSError) -> ForagerError:
-    return ForagerError(f"{file} cannot be written ({error.strerror}): what was there before is safe; make room, go on")
+def _not_written(file: Path, error: OSError) -> ForagerError:
+    return ForagerError(f"{file} cannot be written ({error.strerror}): nothing is lost; repair this, then go on")

@@ -1,4 +1,4 @@
-"""Paths from elsewhere: what a file is, names that are taken, anchors that are missing, and what is odd."""
+"""Paths that were recorded elsewhere: recognises files, resolves equal names, fills in anchors, reports problems."""
 
 from __future__ import annotations
 
@@ -38,20 +38,21 @@ _BEGINNING = 4096  # bytes
 
 
 @dataclass(frozen=True)
-class Imported:
-    """Paths of several files as one set, and what was seen on the way."""
+class ImportedPaths:
+    """The paths of several files as one set, and what was found while reading them."""
 
     paths: tuple[ShownPath, ...]
-    renamed: Mapping[str, str]  # names that were taken: the new one, and what it was
-    doubles: int  # paths left out, because the same is there under the same name
+    renamed: Mapping[str, str]  # new name and old name of paths whose name was taken
+    doubles: int  # paths left out, because the same path is there already
     filled: int  # anchors found on the recorded pages
-    unchecked: int  # steps from pages that are not at hand
+    unchecked: int  # steps from pages that were not recorded
     gaps: tuple[PathGap, ...]
     used_once: tuple[LabelUsedOnce, ...]
-    unmet: tuple[Url, ...]  # goals that no path ends in
+    unmet: tuple[Url, ...]  # goals in which no path ends
 
     @property
     def goals(self) -> int:
+        """How many paths end in a goal."""
         return sum(path.outcome is PathOutcome.GOAL for path in self.paths)
 
     @property
@@ -62,41 +63,41 @@ class Imported:
 
 def import_paths(
     files: Sequence[Path], *, goals: Sequence[str] = (), web: Path | None = None, rules: UrlRules = RULES
-) -> Imported:
+) -> ImportedPaths:
     """The paths of HAR files, Wikispeedia's files, files of our own, and folders of `forager teach record`.
 
-    `goals` are the URLs that a path in a HAR file is to end in. `web` is a folder of recorded pages; anchors that are
-    missing come from there, and from the folders among `files`.
+    `goals` are the URLs in which the paths of HAR files end. `web` is a folder of recorded pages; missing anchors are
+    taken from there, and from the folders among `files`.
     """
     wanted = [_goal(goal, rules) for goal in goals]
     kinds = [(file, _kind(file)) for file in files]
     if wanted and not any(kind is _Kind.HAR for _, kind in kinds):
-        raise ForagerError("goals are for HAR files, and none of the files is one: leave the goals out")
+        raise ForagerError("goals are for HAR files, and there is none among the files: leave the goals out")
     pages = articles(_urls(web, rules)) if any(kind is _Kind.GAMES for _, kind in kinds) else {}
     names = _Names()
     for file, kind in kinds:
         for path in _paths(file, kind, wanted, pages, rules):
             names.add(path)
     if not names.paths:
-        raise ForagerError(f"no paths in {', '.join(map(str, files))}: there is nothing to import")
-    way = _Way(names.paths, _replay(web, [file for file, kind in kinds if kind is _Kind.FOLDER], rules), rules)
+        raise ForagerError(f"there are no paths in {', '.join(map(str, files))}: name other files")
+    check = _LinkCheck(names.paths, _replay(web, [file for file, kind in kinds if kind is _Kind.FOLDER], rules), rules)
     ends = {path.steps[-1].url for path in names.paths}
-    return Imported(
-        way.paths,
+    return ImportedPaths(
+        check.paths,
         names.renamed,
         names.doubles,
-        way.filled,
-        way.unchecked,
-        way.gaps,
+        check.filled,
+        check.unchecked,
+        check.gaps,
         used_once(names.paths),
         tuple(goal for goal in wanted if goal not in ends),
     )
 
 
 def save_paths(out: Path, paths: Iterable[ShownPath], files: Sequence[Path] = ()) -> None:
-    """Write a file of paths. One that is there is replaced only if it is among the files that the paths are from."""
+    """Write a file of paths. An existing file is replaced only if it is one of `files`, from which the paths come."""
     if out.exists() and not any(out.samefile(file / PATHS if file.is_dir() else file) for file in files):
-        raise ForagerError(f"{out} is there already: name it among the files to add to it, or remove it")
+        raise ForagerError(f"{out} exists: name it among the files to add to it, or remove it")
     new = out.with_name(out.name + ".new")
     try:
         write_paths(new, paths)
@@ -116,7 +117,7 @@ class _Kind(Enum):
 
 
 def _kind(file: Path) -> _Kind:
-    """By what is in it: names of files are as people like them."""
+    """What sort of file it is, by its content, because people name files as they like."""
     if file.is_dir():
         if not (file / PATHS).is_file():
             raise ForagerError(f"{file} has no {PATHS}: name a file, or a folder made by `forager teach record`")
@@ -127,14 +128,14 @@ def _kind(file: Path) -> _Kind:
         is_har = beginning[1:].lstrip().startswith(b'"log"') or ".har" in file.suffixes
         return _Kind.HAR if is_har else _Kind.OWN
     if not beginning:
-        raise ForagerError(f"{file} is empty: it has no paths")
+        raise ForagerError(f"{file} is empty: name a file with paths")
     if b"\0" not in beginning:
         first = next((text for _, text in numbered_lines(file) if not text.startswith("#")), "")
         if len(first.split("\t")) in _GAME:
             return _Kind.GAMES
     raise ForagerError(
-        f"{file} is no file of paths that is known: neither HAR, nor Wikispeedia's, nor JSON lines with path, outcome, "
-        "steps"
+        f"{file} has no paths that can be read: give a HAR file, a file of Wikispeedia, or JSON lines with path, "
+        "outcome, steps"
     )
 
 
@@ -156,7 +157,7 @@ def _goal(goal: str, rules: UrlRules) -> Url:
 
 
 def _urls(web: Path | None, rules: UrlRules) -> Iterator[Url]:
-    """The pages of the web whose articles were played with."""
+    """The pages of the recorded web, whose articles the games of Wikispeedia name."""
     if web is None:
         raise ForagerError("Wikispeedia's files name articles, not URLs: give the recorded web with --web FOLDER")
     if not (web / _LABELS).exists():
@@ -166,7 +167,7 @@ def _urls(web: Path | None, rules: UrlRules) -> Iterator[Url]:
 
 
 class _Names:
-    """Paths of several files under names of their own."""
+    """The paths of several files, each with a name of its own."""
 
     def __init__(self) -> None:
         self._named: dict[str, ShownPath] = {}
@@ -193,7 +194,7 @@ class _Names:
 
 
 def _merged(one: ShownPath, other: ShownPath) -> ShownPath | None:
-    """Two records of one path as one, with what either says of it; None if they are of two, or contradict."""
+    """Two records of the same path as one, with the anchors and labels of both; None if they differ."""
     pairs = list(zip(one.steps, other.steps, strict=False))
     if one.outcome is not other.outcome or len(one.steps) != len(other.steps):
         return None
@@ -207,7 +208,7 @@ def _merged(one: ShownPath, other: ShownPath) -> ShownPath | None:
 
 
 def _replay(web: Path | None, folders: Iterable[Path], rules: UrlRules) -> Replay | None:
-    """The recorded pages of all folders that have any. A web of which there are only labels has none."""
+    """The recorded pages of all folders; None if there are none. A web may have labels alone."""
     found = [recording(folder, rules) for folder in folders if any(folder.glob("*.warc*"))]
     if web is not None and (any(web.glob("*.warc*")) or (web / "warc").is_dir() or not (web / _LABELS).exists()):
         found.append(recording(web, rules))
@@ -218,12 +219,12 @@ def _replay(web: Path | None, folders: Iterable[Path], rules: UrlRules) -> Repla
     return Replay(places, aliases, rules)
 
 
-class _Way:
-    """The steps of paths held against the links of their pages, each page read once."""
+class _LinkCheck:
+    """Compares the steps of paths with the links of their pages; reads each page once."""
 
     def __init__(self, paths: Sequence[ShownPath], replay: Replay | None, rules: UrlRules) -> None:
         self._final = (lambda url: replay.aliases.get(url, url)) if replay else (lambda url: url)
-        self._wanted: defaultdict[Url, dict[Url, None]] = defaultdict(dict)  # by page, where steps go from there
+        self._wanted: defaultdict[Url, dict[Url, None]] = defaultdict(dict)  # by page: where steps lead from there
         for path in paths:
             for before, step in pairwise(path.steps):
                 self._wanted[before.url][step.url] = None
@@ -235,7 +236,7 @@ class _Way:
         self.paths = tuple(map(self._with_anchors, paths))
 
     def _read(self, replay: Replay, rules: UrlRules) -> Iterator[tuple[Url, dict[Url, str]]]:
-        """Of each page at hand, the steps that are links of it, with the first anchor that says anything."""
+        """For each recorded page, the steps that are links of it, with the first anchor that has text."""
         for url, page in zip(self._wanted, reading_of(replay, rules)(list(self._wanted)), strict=True):
             if page is None:
                 continue

@@ -1,4 +1,4 @@
-"""A recorded web: a folder with `*.warc.gz`, `labels.tsv`, and optionally `aliases.tsv` and `seeds.tsv`."""
+"""A recorded web with labels: a folder with `*.warc.gz` and `labels.tsv`; it may have `aliases.tsv` and `seeds.tsv`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ UNLABELLED = ("", "_none")
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What people say each page is about: labels are dotted paths, a page may have several or none."""
+    """What people say about the topic of each page. Labels are dotted paths; a page may have several or none."""
 
     labels: Mapping[Url, tuple[str, ...]]  # every page of the web, in a fixed order
 
     def topics(self) -> dict[str, int]:
-        """Every label and every path above one, with its number of pages, in order of name."""
+        """Every label and every path above it, with the number of pages, in the order of the names."""
         pages: dict[str, int] = {}
         for labels in self.labels.values():
             paths = {path for label in labels for path in _and_above(label)}
@@ -52,6 +52,8 @@ def _and_above(label: str) -> list[str]:
 
 
 class LabelledWeb:
+    """The pages of a recorded web, with their labels."""
+
     def __init__(self, folder: Path, rules: UrlRules = RULES) -> None:
         if not folder.is_dir():
             raise ForagerError(f"{folder}: there is no such folder; a web is a folder with *.warc.gz and labels.tsv")
@@ -72,29 +74,34 @@ class LabelledWeb:
 
     @property
     def losses(self) -> list[str]:
+        """What could not be used, one line for each sort."""
         return self._losses
 
     @cached_property
     def fingerprint(self) -> str:
+        """Changes when a WARC file changes."""
         files = sorted(self.folder.glob("*.warc*"))
         stamp = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
         return f"{self.name}-{xxh3_64_hexdigest(repr(stamp).encode())}"
 
     def final(self, url: Url) -> Url:
+        """The URL that redirects lead to; without redirects, the URL itself."""
         return self.fetcher.aliases.get(url, url)
 
     def groups(self, column: str) -> Mapping[Url, str]:
+        """What a column of labels.tsv says about each page."""
         at = self._column(column)
         return {url: row[at] for url, row in self._rows.items()}
 
     def seeds(self, group: str) -> list[Url]:
+        """The seeds of a group, by seeds.tsv."""
         return self._seeds.get(group, [])
 
     @cached_property
     def _seeds(self) -> dict[str, list[Url]]:
         file = self.folder / "seeds.tsv"
         if not file.exists():
-            raise ForagerError(f"{self.folder}: no seeds.tsv (columns url, group): it says where each group is entered")
+            raise ForagerError(f"{self.folder}: no seeds.tsv: make one with the columns url and group")
         seeds: dict[str, list[Url]] = {}
         for text, group, *_ in read_table(file, 2)[1]:
             url = self._rules.canonical(text)
@@ -108,7 +115,7 @@ class LabelledWeb:
         return self._columns.index(name)
 
     def _labelled_rows(self) -> tuple[list[str], dict[Url, list[str]]]:
-        """The rows of labels.tsv whose page is recorded, by URL."""
+        """The columns of labels.tsv, and its rows whose page was recorded, by URL."""
         file = self.folder / "labels.tsv"
         columns, lines = read_table(file, 2)
         rows: dict[Url, list[str]] = {}
@@ -142,7 +149,7 @@ class LabelledWeb:
 
 
 def _without_root(labels: dict[Url, tuple[str, ...]]) -> dict[Url, tuple[str, ...]]:
-    """Drop a first part that all labels share: it tells nothing apart."""
+    """Drop the first part of the labels if all share it, because it distinguishes nothing."""
     roots = {label.partition(".")[0] for given in labels.values() for label in given}
     dotted = all("." in label for given in labels.values() for label in given)
     if len(roots) != 1 or not dotted:

@@ -1,7 +1,7 @@
-"""What a session writes down, in a folder of its own:
+"""The paths of a session, on disk, in a folder of their own:
 
-paths.jsonl       paths that have ended, one a line, appended as they end
-unfinished.json   the path being walked, replaced at each step: a session that was killed is taken up there
+paths.jsonl       paths that have ended, one on each line, added when they end
+unfinished.json   the path that is being walked, replaced at each step; a killed session goes on from there
 lock              held while a session runs
 """
 
@@ -28,66 +28,68 @@ _NUMBERED = re.compile(r"path-([1-9][0-9]{0,8})")
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
-    """A path that has not ended. Its last step is the page before us, which may have a label as yet."""
+class UnfinishedPath:
+    """A path that has not ended. Its last step is the page that is shown now, which may have a label."""
 
     id: str
     steps: tuple[PathStep, ...]
 
 
 class Notebook:
-    """One session at a time. Invariant: a path is in `paths.jsonl` before `unfinished.json` goes on to the next."""
+    """The files of one session. Invariant: a path is in `paths.jsonl` before `unfinished.json` has the next one."""
 
     def __init__(self, folder: Path, rules: UrlRules, now: datetime) -> None:
-        """The folder is made if it is not there; one that holds something else is refused."""
+        """The folder is made if it does not exist. A folder with other files is refused."""
         self.folder, self.file = folder, folder / PATHS
         try:
             _make(folder)
             self._lock = Lock(folder, now)
         except OSError as error:
-            raise ForagerError(f"{folder} cannot be used: {error.strerror}; name a new folder") from None
+            raise ForagerError(f"{folder} cannot be used: {error.strerror}; name another folder") from None
         try:
-            walk = _unfinished(folder / UNFINISHED)
-            _end_last_line(self.file, walk)
+            unfinished = _read_unfinished(folder / UNFINISHED)
+            _end_last_line(self.file, unfinished)
             self.saved = list(read_paths(self.file, rules))
         except BaseException:
             self._lock.close()
             raise
         names = {path.id for path in self.saved}
-        self.walk = walk if walk is not None and walk.id not in names else None  # killed between the two files
+        # A kill between the two files leaves the same path in both.
+        self.unfinished = None if unfinished is not None and unfinished.id in names else unfinished
 
     def close(self) -> None:
         self._lock.close()
 
     @property
     def labels(self) -> dict[Url, str]:
-        """The milestone that each page is, as it was last said."""
-        return {step.url: step.label for steps in self._ways() for step in steps if step.label is not None}
+        """The last label of each page that has one."""
+        return {step.url: step.label for steps in self._all_steps() for step in steps if step.label is not None}
 
     @property
     def starts(self) -> list[Url]:
-        """Where paths began, the one being walked first."""
-        return list(dict.fromkeys(steps[0].url for steps in reversed(self._ways())))
+        """The first pages of all paths; that of the path being walked comes first."""
+        return list(dict.fromkeys(steps[0].url for steps in reversed(self._all_steps())))
 
-    def _ways(self) -> list[tuple[PathStep, ...]]:
-        return [*(path.steps for path in self.saved), *([self.walk.steps] if self.walk else [])]
+    def _all_steps(self) -> list[tuple[PathStep, ...]]:
+        return [*(path.steps for path in self.saved), *([self.unfinished.steps] if self.unfinished else [])]
 
     def next_name(self) -> str:
+        """A name for the next path: path-1, path-2 and so on."""
         taken = (_NUMBERED.fullmatch(path.id) for path in self.saved)
         return f"path-{max((int(found[1]) for found in taken if found), default=0) + 1}"
 
-    def note(self, walk: Walk) -> Walk:
-        """Write down how far the path being walked has come."""
-        replace(self.folder / UNFINISHED, msgspec.json.encode(walk))
-        self.walk = walk
-        return walk
+    def note(self, unfinished: UnfinishedPath) -> UnfinishedPath:
+        """Save the path that is being walked."""
+        replace(self.folder / UNFINISHED, msgspec.json.encode(unfinished))
+        self.unfinished = unfinished
+        return unfinished
 
-    def end(self, path: ShownPath, steps: tuple[PathStep, ...]) -> Walk:
-        """Save a path, and begin the next with these steps: both or neither."""
+    def end(self, path: ShownPath, steps: tuple[PathStep, ...]) -> UnfinishedPath:
+        """Save a path that has ended, and begin the next one with these steps: both or neither."""
         at = append(self.file, _line(path))
         self.saved.append(path)
         try:
-            return self.note(Walk(self.next_name(), steps))
+            return self.note(UnfinishedPath(self.next_name(), steps))
         except ForagerError:
             self.saved.pop()
             os.truncate(self.file, at)
@@ -95,34 +97,34 @@ class Notebook:
 
 
 def _make(folder: Path) -> None:
-    """`paths.jsonl` comes first: it is what says that a folder is one of ours."""
+    """Make the folder, with `paths.jsonl` first, because that file marks it as the folder of a session."""
     if (folder / CONFIG).exists():
-        raise ForagerError(f"{folder} is a project: name a folder of its own for the paths that you show")
+        raise ForagerError(f"{folder} is a project: name another folder for the paths")
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / PATHS).exists():
         if any(folder.iterdir()):
-            raise ForagerError(f"{folder} holds something else, and no {PATHS}: name a new folder")
+            raise ForagerError(f"{folder} has other files, and no {PATHS}: name a new folder")
         (folder / PATHS).touch()
 
 
-def _unfinished(file: Path) -> Walk | None:
+def _read_unfinished(file: Path) -> UnfinishedPath | None:
     try:
-        walk = msgspec.json.decode(file.read_bytes(), type=Walk)
+        unfinished = msgspec.json.decode(file.read_bytes(), type=UnfinishedPath)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
-        raise ForagerError(f"{file} cannot be read ({error}): remove it, and the path it held is lost") from None
-    return walk if walk.steps else None
+        raise ForagerError(f"{file} cannot be read ({error}): remove it; its unfinished path will be lost") from None
+    return unfinished if unfinished.steps else None
 
 
-def _end_last_line(file: Path, walk: Walk | None) -> None:
-    """A last line without its end that is a beginning of the unfinished path was cut off by a kill: it goes. Any other
-    was written with an editor: it gets its end."""
+def _end_last_line(file: Path, unfinished: UnfinishedPath | None) -> None:
+    """Mend a last line that has no end. If it is the beginning of the unfinished path, a kill has cut it off, and it is
+    removed. Any other one was written with an editor, and gets its end."""
     raw = file.read_bytes()
     last = raw[raw.rfind(b"\n") + 1 :]
     if not last:
         return
-    head = _line_head(walk.id) if walk is not None else b""
+    head = _line_head(unfinished.id) if unfinished is not None else b""
     if head and (head.startswith(last) or last.startswith(head)) and not _is_json(last):
         with file.open("r+b") as stream:
             stream.truncate(len(raw) - len(last))
@@ -143,7 +145,7 @@ def _line_head(name: str) -> bytes:
 
 
 def _line(path: ShownPath) -> bytes:
-    """As `write_paths` writes it."""
+    """A path as `write_paths` writes it."""
     steps = [
         {
             name: value

@@ -1,7 +1,7 @@
-"""The pages of a session: asked for politely, kept as WARC, and asked for once.
+"""The pages of a session: fetched politely, only once, and kept as WARC.
 
 pages.warc.gz   the pages, and the redirects that led to them, as they came
-aliases.tsv     the URLs that redirects led from, with the page each leads to
+aliases.tsv     the URLs that redirect, with the page that each leads to
 
 A folder with these is a recorded web (`forager.fetch.replay.open_recording`).
 """
@@ -37,18 +37,20 @@ ARCHIVE, ALIASES = "pages.warc.gz", "aliases.tsv"
 _CHUNK = 1 << 20
 _TOO_MANY_REQUESTS = 429
 
-Waits: TypeAlias = Callable[[str, float], None]  # told the host that is waited for, and how many seconds
+Waits: TypeAlias = Callable[[str, float], None]  # hears which host must rest, and for how many seconds
 
 
-# ---- asking ---------------------------------------------------------------------------------------------------------
+# ---- fetching -------------------------------------------------------------------------------------------------------
 
 
 @asynccontextmanager
 async def polite_web(
     config: CrawlConfig, rules: UrlRules, clock: Clock, *, rested: bool, waits: Waits
 ) -> AsyncIterator[Fetcher]:
-    """The network, or the recorded web that the configuration names. Hosts that were not `rested` may have been asked
-    just before: they rest their delay first."""
+    """A fetcher for the network, or for the recorded web that the configuration names.
+
+    `rested` is False if an earlier session may have asked the hosts just before; then each host rests its delay first.
+    """
     fetch = config.fetch
     if fetch.replay is not None:
         yield open_recording(Path(fetch.replay), rules).fetcher
@@ -57,10 +59,10 @@ async def polite_web(
     async with HttpFetcher(
         fetch.contact, limits=limits, allow=fetch.allow, resolve=fetch.resolve, rules=rules, clock=clock
     ) as fetcher:
-        yield Polite(fetcher, config, rules, clock, rested=rested, waits=waits)
+        yield PoliteFetcher(fetcher, config, rules, clock, rested=rested, waits=waits)
 
 
-class Polite:
+class PoliteFetcher:
     """One request at a time, as robots.txt allows, each after the delay of its host."""
 
     def __init__(
@@ -71,12 +73,13 @@ class Polite:
         ask = partial(self._in_turn, partial(fetcher.fetch_start, largest=LARGEST))
         robots = Robots(ask, fetcher.agent, clock=clock, urls=rules, longest_delay=config.fetch.longest_delay)
         self._robots = robots if config.fetch.robots else None
-        self._ended: dict[str, float] = {}  # by host, when its last answer had come
-        self._busy: dict[str, float] = {}  # by host, and by URL, until when it asks to be left alone
+        self._ended: dict[str, float] = {}  # by host: when its last answer came
+        self._busy: dict[str, float] = {}  # by host, and by URL: until when it must not be asked
         self._before = -inf if rested else clock.now()
         self._turn = asyncio.Lock()
 
     async def fetch(self, url: Url) -> Answer:
+        """The answer of the network, or a failure if robots.txt forbids the request."""
         async with self._turn:
             rules = await self._robots.rules(url) if self._robots else EVERYTHING
             if rules.problem is not None:
@@ -90,7 +93,7 @@ class Polite:
         name, now = host(url), self._clock.now()
         busy = max(self._busy.get(name, -inf), self._busy.get(url, -inf)) - now
         if busy > self._longest:
-            return Failure(url, Reason.BUSY, f"asks to be left alone for {busy:.0f} s", busy)
+            return Failure(url, Reason.BUSY, f"must not be asked for {busy:.0f} s", busy)
         wait = max(busy, self._ended.get(name, self._before) + self._delay(url) - now)
         if wait > 0:
             self._waits(name, wait)
@@ -100,21 +103,21 @@ class Polite:
         finally:
             self._ended[name] = self._clock.now()
         if isinstance(answer, Failure) and answer.reason is Reason.BUSY:
-            whole = answer.status == _TOO_MANY_REQUESTS  # or else it is the page that is busy, not its host
+            whole = answer.status == _TOO_MANY_REQUESTS  # otherwise only the page is busy, not its host
             self._busy[name if whole else url] = self._clock.now() + (answer.retry_after or 0.0)
         return answer
 
     def _delay(self, url: Url) -> float:
-        """Between two requests to a host; what it asks for counts as soon as it is known."""
+        """Seconds between two requests to a host. The delay in its robots.txt counts as soon as it is known."""
         rules = self._robots.known(url) if self._robots else None
         return max(self._least, (rules.delay if rules else None) or 0.0)
 
 
-# ---- keeping --------------------------------------------------------------------------------------------------------
+# ---- saving ---------------------------------------------------------------------------------------------------------
 
 
-class Archive:
-    """What a folder has of the web: its own file, and whatever other WARC files lie there."""
+class SessionArchive:
+    """The pages in a folder: those of its own WARC file, and of other WARC files there."""
 
     def __init__(self, folder: Path, rules: UrlRules, clock: Clock) -> None:
         self._folder, self._clock = folder, clock
@@ -127,14 +130,14 @@ class Archive:
         self._replay = Replay(self._places, self._aliases, rules)
 
     async def answer(self, url: Url) -> Fetch | Redirect | None:
-        """What was kept of a URL; a failure is no reason not to ask again."""
+        """The saved answer of a URL; None if there is none, or only a failure."""
         if url not in self._places and url not in self._aliases:
             return None
         answer = await self._replay.fetch(url)
         return None if isinstance(answer, Failure) else answer
 
     def keep(self, answers: Sequence[Fetch | Redirect], why: Mapping[str, Any]) -> None:
-        """Append the records of these answers."""
+        """Save these answers."""
         packed = [(answer.url, self._members(answer, why)) for answer in answers]
         if not packed:
             return
@@ -145,7 +148,7 @@ class Archive:
             at += len(members)
 
     def lead(self, urls: Iterable[Url], page: Url) -> None:
-        """Note that these URLs lead to a page."""
+        """Save that these URLs lead to a page."""
         new = [url for url in urls if self._aliases.get(url) != page]
         if new:
             self._aliases.update(dict.fromkeys(new, page))
@@ -156,7 +159,7 @@ class Archive:
         return warcinfo(ARCHIVE, self._session, f"forager/{version('forager')}", self._clock.utc())
 
     def _members(self, answer: Fetch | Redirect, why: Mapping[str, Any]) -> bytes:
-        """Nobody judges or scores here: those columns of the record are empty."""
+        """The WARC records of an answer. There is no judgement and no score here, so these columns are empty."""
         record = Record(
             seq=self._count,
             asked=-1,
@@ -186,7 +189,7 @@ class Archive:
 
 
 def _with_heads(answer: Fetch | Redirect) -> Fetch | Redirect:
-    """A redirect out of a recorded web, with heads as they might have been."""
+    """The answer with HTTP heads. A redirect from a recorded web has none, so they are made up."""
     if isinstance(answer, Fetch) or answer.exchange is not None:
         return answer
     path = answer.url[answer.url.index("/", 8) :]
@@ -196,12 +199,12 @@ def _with_heads(answer: Fetch | Redirect) -> Fetch | Redirect:
 
 
 def _cut_off(file: Path) -> None:
-    """A record that a kill has cut off goes, and a file without a page. One that is damaged otherwise is not touched:
-    what lies behind the damage may be saved."""
+    """Remove a last record that a kill has cut off, or a file without a page. A file that is damaged in another way is
+    not changed, because the records after the damage may still be saved."""
     if not file.exists():
         return
     ends = _whole(file)
-    if len(ends) < 2:  # the first record tells about the file
+    if len(ends) < 2:  # the first record describes the file
         file.unlink()
     elif ends[-1] < file.stat().st_size:
         with file.open("r+b") as stream:
@@ -209,7 +212,7 @@ def _cut_off(file: Path) -> None:
 
 
 def _whole(file: Path) -> list[int]:
-    """Where each whole member of a gzip file ends."""
+    """The end of each whole member of a gzip file."""
     ends: list[int] = []
     read, member = 0, zlib.decompressobj(wbits=31)
     try:
@@ -228,14 +231,14 @@ def _whole(file: Path) -> list[int]:
     return ends
 
 
-class Pages:
-    """Out of the archive, or else from the web and into the archive."""
+class SessionPages:
+    """Pages from the archive; those that it does not have come from the web, and are saved in it."""
 
-    def __init__(self, archive: Archive, web: Fetcher, rules: UrlRules) -> None:
+    def __init__(self, archive: SessionArchive, web: Fetcher, rules: UrlRules) -> None:
         self._archive, self._web, self._rules = archive, web, rules
 
     async def read(self, url: Url, why: Mapping[str, Any]) -> Page | Failure:
-        """The page that a URL leads to, by redirects too. What brings no page is not kept."""
+        """The page at a URL, also through redirects. Answers that bring no page are not saved."""
         new: list[Fetch | Redirect] = []
         passed: list[Url] = []
         for _ in range(HOPS + 1):

@@ -1,10 +1,11 @@
-"""From paths, or from a web whose targets are known, to a strategy that knows the way, with what it is worth.
+"""Trains a strategy before a crawl, on shown paths or on a web whose targets are known, and tests it.
 
-The outcome is a folder that a project can be made from:
+The result is a folder, from which `forager new --taught` makes a project:
 
-    strategy.npz   the model            critic.npz   judges pages by the targets that were shown, and the other pages
-    report.json    what was learnt from, with which settings, how the likelihood rose, how well it does on what it
-                   was not shown
+    strategy.npz   the model
+    critic.npz     a critic that was trained with the targets and the other pages
+    report.json    what the strategy was trained on, its settings, the likelihood after each iteration, and its quality
+                   on paths that it did not see in training
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ from forager.types import Critic, Persists, Strategy
 STRATEGY, CRITIC, REPORT = "strategy.npz", "critic.npz", "report.json"
 WANTED, OTHER = "wanted", "other"
 JUDGE = "svm"
-MOST_OTHERS = 2_000  # pages that are no targets, to teach the critic what is not wanted
-TRIED = 200  # paths drawn to try a model on, where none were shown
-FEWEST = 3  # targets that a critic can be taught with
+MOST_OTHERS = 2_000  # pages that are not targets, for the critic
+TRIED = 200  # paths drawn for the test, where none were shown
+FEWEST = 3  # targets that a critic can be trained with
 
 Curve: TypeAlias = list[tuple[int, float]]  # iteration and likelihood
 
 
 @dataclass(frozen=True)
-class School:
-    """What is learnt, from what."""
+class StrategyTraining:
+    """A strategy to train, and what to train it on."""
 
     name: str  # of the strategy
     options: Mapping[str, object]
@@ -49,12 +50,13 @@ class School:
     shown: Sequence[ShownPath] = ()
     seed: int = 0
 
-    def untaught(self) -> Strategy:
+    def untrained(self) -> Strategy:
+        """The strategy before the training."""
         given = {"seed": self.seed, "query": self._query(), "focus": (WANTED,), "classes": (WANTED, OTHER)}
         made = make_strategy(self.name, given, self.options)
         if not (isinstance(made, Teachable) and isinstance(made, Persists)):
-            told = ", ".join(name for name, maker in STRATEGIES.items() if hasattr(maker, "taught"))
-            raise ForagerError(f"strategy {self.name!r} is not taught beforehand: choose one of {told}")
+            known = ", ".join(trainable_strategies())
+            raise ForagerError(f"strategy {self.name!r} cannot be trained before a crawl: choose one of {known}")
         return made
 
     def _query(self) -> Query:
@@ -63,23 +65,37 @@ class School:
 
 
 @dataclass(frozen=True)
-class Schooled:
+class TrainedStrategy:
+    """A strategy after the training, with a critic and the result of the test."""
+
     strategy: Strategy
-    critic: Critic | None  # None: too few targets to tell what they have in common
+    critic: Critic | None  # None: too few targets to train one
     curve: Curve
-    quality: Preference  # on what was left out, over all folds
+    quality: Preference  # on the parts that were left out, over all folds
 
 
-def school(
-    lesson: School, *, count: int = 5, heard: Heard | None = None, told: Callable[[str], None] = lambda line: None
-) -> Schooled:
-    """Teach, and say what it is worth by `count` folds (0: do not)."""
-    if not lesson.ground.targets.any():
-        raise ForagerError(
-            "there is nothing to be found on this ground: show a path that arrives, or name other targets"
-        )
-    untaught = lesson.untaught()
-    tried = [_tried(untaught, ground, rest, test, lesson.ground, told) for ground, rest, test in _parts(lesson, count)]
+def trainable_strategies() -> list[str]:
+    """The names of the strategies that can be trained before a crawl."""
+    return [name for name, maker in STRATEGIES.items() if hasattr(maker, "taught")]
+
+
+def train_strategy(
+    training: StrategyTraining,
+    *,
+    count: int = 5,
+    heard: Heard | None = None,
+    told: Callable[[str], None] = lambda line: None,
+) -> TrainedStrategy:
+    """Train a strategy, and test it with `count` folds (0: no test).
+
+    `heard` is called after each iteration, `told` with a line about each fold.
+    """
+    if not training.ground.targets.any():
+        raise ForagerError("there are no targets to learn from: show a path that ends in a goal, or name other targets")
+    untrained = training.untrained()
+    tried = [
+        _test(untrained, ground, rest, test, training.ground, told) for ground, rest, test in _folds(training, count)
+    ]
     curve: Curve = []
 
     def note(iteration: int, value: float) -> None:
@@ -87,38 +103,39 @@ def school(
         if heard:
             heard(iteration, value)
 
-    strategy = _taught(untaught, lesson.ground, lesson.shown, note)
-    return Schooled(strategy, _critic(lesson), curve, _mean(tried))
+    strategy = _train(untrained, training.ground, training.shown, note)
+    return TrainedStrategy(strategy, _critic(training), curve, _mean(tried))
 
 
-def _taught(untaught: Strategy, ground: Ground, shown: Sequence[ShownPath], heard: Heard | None = None) -> Strategy:
-    return cast(Strategy, cast(Teachable, untaught).taught(ground, shown, heard))
+def _train(untrained: Strategy, ground: Ground, shown: Sequence[ShownPath], heard: Heard | None = None) -> Strategy:
+    return cast(Strategy, cast(Teachable, untrained).taught(ground, shown, heard))
 
 
-def _parts(lesson: School, count: int) -> Iterator[tuple[Ground, Sequence[ShownPath], Sequence[ShownPath]]]:
-    """A ground and paths to learn from, and paths to test with. Without shown paths some are drawn to test with, and
-    the targets they lead to are taken off the ground."""
-    if count and lesson.shown:
-        for rest, test in folds(lesson.shown, count, lambda path: path.steps[0].url, lesson.seed):
-            yield ground_of_paths(rest, lesson.ground.reading, final=lesson.ground.final), rest, test
+def _folds(training: StrategyTraining, count: int) -> Iterator[tuple[Ground, Sequence[ShownPath], Sequence[ShownPath]]]:
+    """For each fold a ground and paths to learn from, and paths to test with. If no paths were shown, paths are drawn
+    for the test, and the targets they lead to are removed from the ground."""
+    if count and training.shown:
+        for rest, test in folds(training.shown, count, lambda path: path.steps[0].url, training.seed):
+            yield ground_of_paths(rest, training.ground.reading, final=training.ground.final), rest, test
     elif count:
-        drawn = sample_paths(lesson.ground, goals=TRIED, fails=TRIED // 2, seed=lesson.seed)
-        for _, test in folds(drawn, count, lambda path: path.steps[-1].url, lesson.seed):
+        drawn = sample_paths(training.ground, goals=TRIED, fails=TRIED // 2, seed=training.seed)
+        for _, test in folds(drawn, count, lambda path: path.steps[-1].url, training.seed):
             goals = {path.steps[-1].url for path in test if path.outcome is PathOutcome.GOAL}
-            yield lesson.ground.without(goals), (), test
+            yield training.ground.without(goals), (), test
 
 
-def _tried(
-    untaught: Strategy,
+def _test(
+    untrained: Strategy,
     ground: Ground,
     rest: Sequence[ShownPath],
     test: Sequence[ShownPath],
     whole: Ground,
     told: Callable[[str], None],
 ) -> Preference:
-    found = preference(_taught(untaught, ground, rest), whole, test)
+    found = preference(_train(untrained, ground, rest), whole, test)
     told(
-        f"{len(test)} paths left out: a link taken scores more than one that was not in {found.share:.0%} of the cases"
+        f"{len(test)} paths left out: the link that was taken scores more than another one in {found.share:.0%} of the "
+        "cases"
     )
     return found
 
@@ -132,9 +149,9 @@ def _mean(tried: Sequence[Preference]) -> Preference:
     return Preference(share, first, steps)
 
 
-def _critic(lesson: School) -> Critic | None:
-    """Told the targets from the other pages of the ground."""
-    ground, draw = lesson.ground, np.random.default_rng(lesson.seed)
+def _critic(training: StrategyTraining) -> Critic | None:
+    """A critic trained with the targets and other pages of the ground; None if there are too few."""
+    ground, draw = training.ground, np.random.default_rng(training.seed)
     wanted, others = np.flatnonzero(ground.targets), np.flatnonzero(~ground.targets)
     if len(wanted) < FEWEST or len(others) < FEWEST:
         return None
@@ -144,48 +161,48 @@ def _critic(lesson: School) -> Critic | None:
         for number, page in zip(numbers, ground.pages(numbers), strict=True)
         if page is not None
     ]
-    critic = make_critic(JUDGE, {"focus": (WANTED,), "seed": lesson.seed}, {})
+    critic = make_critic(JUDGE, {"focus": (WANTED,), "seed": training.seed}, {})
     critic.fit((page for page, _ in pairs), (label for _, label in pairs))
     return critic
 
 
-# ---- keeping --------------------------------------------------------------------------------------------------------
+# ---- saving ---------------------------------------------------------------------------------------------------------
 
 
-def save(folder: Path, lesson: School, schooled: Schooled) -> dict[str, Any]:
-    """Write the outcome; the report of it."""
+def save_strategy(folder: Path, training: StrategyTraining, trained: TrainedStrategy) -> dict[str, Any]:
+    """Write the folder, and give its report."""
     folder.mkdir(parents=True, exist_ok=True)
-    strategy, critic = schooled.strategy, schooled.critic
+    strategy, critic = trained.strategy, trained.critic
     assert isinstance(strategy, Persists)
-    models.save(folder / STRATEGY, strategy.parts(), kind=lesson.name, version=STRATEGY_VERSION)
+    models.save(folder / STRATEGY, strategy.parts(), kind=training.name, version=STRATEGY_VERSION)
     if isinstance(critic, Persists):
         models.save(folder / CRITIC, critic.parts(), kind=JUDGE, version=CRITIC_VERSION)
-    goals = sum(path.outcome is PathOutcome.GOAL for path in lesson.shown)
+    goals = sum(path.outcome is PathOutcome.GOAL for path in training.shown)
     report = {
-        "strategy": lesson.name,
-        "options": dict(lesson.options),
+        "strategy": training.name,
+        "options": dict(training.options),
         "critic": JUDGE if isinstance(critic, Persists) else None,
-        "pages": len(lesson.ground),
-        "links": len(lesson.ground.graph.targets),
-        "targets": int(lesson.ground.targets.sum()),
-        "paths": {"goal": goals, "fail": len(lesson.shown) - goals},
-        "likelihood": schooled.curve,
-        "preferred_to": _number(schooled.quality.share),
-        "best_of_page": _number(schooled.quality.first),
-        "steps": schooled.quality.steps,
+        "pages": len(training.ground),
+        "links": len(training.ground.graph.targets),
+        "targets": int(training.ground.targets.sum()),
+        "paths": {"goal": goals, "fail": len(training.shown) - goals},
+        "likelihood": trained.curve,
+        "preferred_to": _number(trained.quality.share),
+        "best_of_page": _number(trained.quality.first),
+        "steps": trained.quality.steps,
     }
     (folder / REPORT).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return report
 
 
 def read_report(folder: Path) -> dict[str, Any]:
-    """The report of a folder that `save` has written."""
+    """The strategy, options and critic in the report of a folder that `save_strategy` wrote."""
     try:
         found = json.loads((folder / REPORT).read_text(encoding="utf-8"))
         return {"strategy": str(found["strategy"]), "options": dict(found["options"]), "critic": found["critic"]}
     except (OSError, ValueError, KeyError, TypeError):
         raise ForagerError(
-            f"{folder} holds no strategy that was taught: make it with `forager train MODEL … --out {folder}`"
+            f"{folder} has no trained strategy: make one with `forager train MODEL … --out {folder}`"
         ) from None
 
 

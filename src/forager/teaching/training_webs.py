@@ -1,4 +1,6 @@
-"""Grounds to be taught on, out of what a user has: shown paths with their pages, a file of links, a finished crawl."""
+"""What a strategy can be trained on: shown paths with their pages, a file of links, a finished crawl, a labelled web.
+
+Each function gives a `Ground`: pages, their links, and which of them are targets."""
 
 from __future__ import annotations
 
@@ -12,21 +14,23 @@ from forager.fetch.replay import Replay, open_recording
 from forager.paths import Ground, PageReader, PathOutcome, ShownPath, gaps, ground_of_paths, read_edges
 from forager.store import Catalogue, aliases
 from forager.teaching.labelled_web import LabelledWeb
-from forager.types import Fetch, Page, Url
+from forager.types import RELEVANT, Fetch, Page, Url
 from forager.web.page import parse
 from forager.web.urls import RULES, UrlRules
 
-UNTOLD = ("", "_none", "other")  # labels that say nothing
-MOST_MILESTONES = 30  # kinds of labels on the way; with more, no kind is seen often enough
+NO_LABELS = ("", "_none", "other")  # labels that say nothing
+MOST_MILESTONES = 30  # different labels on the way to the targets; with more, each is too rare to learn
 
 
 def recording(folder: Path, rules: UrlRules = RULES) -> Replay:
-    """The pages of a folder of WARC files, or of one that has them in a folder `warc`."""
+    """The pages in the WARC files of a folder, or of the folder `warc` in it."""
     place = folder / "warc" if (folder / "warc").is_dir() else folder
     return open_recording(place, rules).fetcher
 
 
 def reading_of(replay: Replay, rules: UrlRules = RULES) -> PageReader:
+    """A function that reads recorded pages by their URLs; None for a page that was not recorded."""
+
     def read(urls: Sequence[Url]) -> Iterator[Page | None]:
         loop = asyncio.new_event_loop()
         try:
@@ -45,18 +49,18 @@ def _final(replay: Replay, url: Url) -> Url:
 
 
 def shown_ground(shown: Sequence[ShownPath], folder: Path) -> Ground:
-    """The pages of shown paths, out of the WARC files of a folder."""
+    """Shown paths, with the pages in the WARC files of a folder."""
     replay = recording(folder)
     ground = ground_of_paths(shown, reading_of(replay), final=lambda url: _final(replay, url))
     _check_connected(shown, ground)
     ends = [path.steps[-1].url for path in shown if path.outcome is PathOutcome.GOAL]
     if not any(_final(replay, url) in replay.places for url in ends):
-        raise ForagerError(f"{folder} holds none of the {len(ends)} pages that the paths lead to: name where they are")
+        raise ForagerError(f"{folder} has none of the {len(ends)} pages that the paths lead to: give --pages FOLDER")
     return ground
 
 
 def _check_connected(shown: Sequence[ShownPath], ground: Ground) -> None:
-    """A step that is no link of the page before cannot be learnt from. Where a page is missing nobody can tell."""
+    """Refuse a step that is not a link of the page before it. Steps from missing pages cannot be checked."""
     read = dict(zip(ground.urls, ground.reading(ground.urls), strict=True))
 
     def links_of(url: Url) -> Collection[Url]:
@@ -70,7 +74,7 @@ def _check_connected(shown: Sequence[ShownPath], ground: Ground) -> None:
     broken = list(gaps(moved, links_of))
     if broken:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        raise ForagerError(f"a path is not connected{more}: {broken[0]}; take the step out, or show the way between")
+        raise ForagerError(f"a path is not connected{more}: {broken[0]}; remove the step, or add the missing ones")
 
 
 def edges_ground(file: Path, targets: Collection[Url], folder: Path) -> Ground:
@@ -84,9 +88,8 @@ def edges_ground(file: Path, targets: Collection[Url], folder: Path) -> Ground:
     return Ground(edges.urls, edges.graph, mask, nothing, numbers, reading_of(replay), lambda url: _final(replay, url))
 
 
-def project_ground(folder: Path, relevant: float = 0.5) -> Ground:
-    """What a crawl has found: its pages and their links; targets are those judged at least so relevant. A page that a
-    path model gave a label has it as its milestone."""
+def project_ground(folder: Path, relevant: float = RELEVANT) -> Ground:
+    """The pages of a crawl and their links. Targets are the pages that are at least so relevant."""
     with Catalogue(folder) as catalogue:
         entries = {Url(entry.url): entry for entry in catalogue.pages()}
     led = aliases(folder, entries)
@@ -104,17 +107,17 @@ def project_ground(folder: Path, relevant: float = 0.5) -> Ground:
 
     targets = [url for url, entry in entries.items() if entry.relevance >= relevant]
     if not targets:
-        raise ForagerError(f"{folder} has no page of relevance {relevant} or more: crawl on, or ask for less")
+        raise ForagerError(f"{folder} has no page of relevance {relevant} or more: crawl more, or lower --relevant")
     links = ((url, page.links.targets if page else ()) for url, page in zip(entries, read(list(entries)), strict=True))
     return Ground.of(links, targets, read, final=final)
 
 
 def labelled_ground(folder: Path, target: str) -> Ground:
-    """A recorded web whose pages have labels; the pages of one label are the targets. The other labels are milestones
-    on the way, unless there are too many kinds of them."""
+    """A recorded web with labels; the pages of one label are the targets. The other labels are milestones on the way,
+    unless there are too many of them."""
     web = LabelledWeb(folder)
     labels, wanted = web.truth.labels, frozenset(web.truth.relevant(target))
-    said = {url: names[0] for url, names in labels.items() if url not in wanted and names and names[0] not in UNTOLD}
+    said = {url: names[0] for url, names in labels.items() if url not in wanted and names and names[0] not in NO_LABELS}
     if len(set(said.values())) > MOST_MILESTONES:
         said = {}
     read = reading_of(web.fetcher)

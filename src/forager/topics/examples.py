@@ -1,12 +1,13 @@
-"""What a critic is taught with: pages with the names of their classes, from wherever the topic's examples lie.
+"""The pages that a critic is trained with, each with the name of its class.
 
-An example is a URL, whose page is looked up in an archive of fetched ones; an HTML file; a folder of such files; or a
-WARC file, all of whose pages count. A directory adds its listings: pages where they were fetched, else their titles
-and descriptions. What a person has labelled comes from the archive of the crawl itself.
+An example is a URL, whose page is looked up in an archive of fetched pages; an HTML file; a folder of such files; or a
+WARC file, of which all pages count. A directory adds its listings: the pages that could be fetched, and for the others
+their titles and descriptions. Pages that a person has labelled come from the archive of the crawl itself.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -16,8 +17,11 @@ from urllib.parse import unquote, urlsplit
 
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
+from forager.config import TopicConfig
 from forager.errors import ForagerError
+from forager.learn.focus import below
 from forager.store import Catalogue, aliases
+from forager.topics.directory import Directory, PrunedClasses, balanced, prune
 from forager.types import Failure, Fetch, Page, Url
 from forager.web.page import parse
 from forager.web.urls import UrlRules
@@ -28,7 +32,9 @@ FEWEST = 3  # examples that a class can be learnt from
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lesson:
+class TrainingPage:
+    """A page with the name of its class, and where it comes from."""
+
     page: Page
     label: str
     origin: Origin
@@ -36,7 +42,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A page to be fetched, with what is known of it beforehand."""
+    """A URL to fetch, with its class and what is known of the page beforehand."""
 
     url: Url
     label: str
@@ -44,8 +50,11 @@ class Example:
     description: str = ""
 
 
-def examples(named: Mapping[str, Sequence[str]], rules: UrlRules) -> list[Example]:
-    """Those of the examples, by class, that are URLs."""
+# ---- URLs to fetch --------------------------------------------------------------------------------------------------
+
+
+def url_examples(named: Mapping[str, Sequence[str]], rules: UrlRules) -> list[Example]:
+    """The examples that are URLs; `named` has the examples of each class."""
     found = []
     for label, places in named.items():
         for place in filter(_is_url, places):
@@ -58,49 +67,84 @@ def examples(named: Mapping[str, Sequence[str]], rules: UrlRules) -> list[Exampl
     return found
 
 
-def from_files(named: Mapping[str, Sequence[str]], base: Path, rules: UrlRules) -> Iterator[Lesson]:
-    """Those of the examples that lie on this machine; paths are relative to `base`."""
+def directory_examples(topic: TopicConfig, base: Path, seed: int = 0) -> Iterator[Example]:
+    """About k listings of every class of the topic's directory; nothing if the topic has none.
+
+    The classes at or below the wanted paths are the focus. All other classes are what the critic learns to reject.
+    """
+    if topic.directory is None:
+        return
+    if not topic.paths:
+        raise ForagerError('no category of the directory is wanted: name some, e.g. paths = ["Science.Biology"]')
+    with Directory(base / topic.directory) as directory:
+        for path in topic.paths:
+            if not directory.counted(path).total:
+                raise ForagerError(f"{path} has no pages in {topic.directory}: choose a category that has some")
+        counts = dict(directory.counts())
+        pruned = _keep_wanted(prune(counts, topic.k), counts, topic.paths)
+        for name, listing in balanced(directory.listings(), pruned, topic.k, seed):
+            yield Example(Url(listing.url), name, listing.title, listing.description)
+
+
+def _keep_wanted(pruned: PrunedClasses, counts: Mapping[str, int], wanted: Sequence[str]) -> PrunedClasses:
+    """The same classes, but each wanted category stays a class, even if it has few pages."""
+    leaf_of = dict(pruned.leaf_of)
+    for name, leaf in pruned.leaf_of.items():
+        path = next((path for path in wanted if below(name, path)), None)
+        if path is not None and not below(leaf, path):
+            leaf_of[name] = path
+    sizes: Counter[str] = Counter()
+    for name, count in counts.items():
+        sizes[leaf_of[name]] += count
+    return PrunedClasses(leaf_of, {name: size for name, size in sorted(sizes.items()) if size})
+
+
+# ---- pages ----------------------------------------------------------------------------------------------------------
+
+
+def pages_from_files(named: Mapping[str, Sequence[str]], base: Path, rules: UrlRules) -> Iterator[TrainingPage]:
+    """The pages of the examples that are files, folders or WARC files. Paths are relative to `base`."""
     for label, places in named.items():
         for place in places:
             if not _is_url(place):
-                yield from _lie_at(base / place, label, rules)
+                yield from _pages_at(base / place, label, rules)
 
 
-def from_local(listed: Iterable[Example], rules: UrlRules) -> Iterator[Lesson]:
-    """Listed pages that are files of this machine, as a directory made of a folder has them."""
+def pages_from_file_urls(listed: Iterable[Example], rules: UrlRules) -> Iterator[TrainingPage]:
+    """The pages of examples with file: URLs, as a directory made from a folder has them."""
     for example in listed:
-        yield _file(Path(unquote(urlsplit(example.url).path)), example.label, rules)
+        yield _page_of_file(Path(unquote(urlsplit(example.url).path)), example.label, rules)
 
 
-def from_archive(folder: Path, wanted: Iterable[Example], rules: UrlRules) -> Iterator[Lesson]:
-    """The pages of fetched examples; for one that brought none its title and description, if it has them."""
+def pages_from_archive(folder: Path, wanted: Iterable[Example], rules: UrlRules) -> Iterator[TrainingPage]:
+    """The pages of fetched examples. One that brought no page counts with its title and description, if it has any."""
     labels: dict[str, list[Example]] = {}
     for example in wanted:
         labels.setdefault(example.url, []).append(example)
     for url, page in _archived(folder, labels, rules):
         for example in labels.pop(url):
-            yield Lesson(page, example.label, "fetched")
+            yield TrainingPage(page, example.label, "fetched")
     for missing in labels.values():
-        yield from (said for example in missing if (said := as_said(example)) is not None)
+        yield from (made for example in missing if (made := page_from_description(example)) is not None)
 
 
-def from_labels(folder: Path, labels: Mapping[Url, str], rules: UrlRules) -> Iterator[Lesson]:
-    """Pages of a crawl that a person has labelled."""
+def pages_from_labels(folder: Path, labels: Mapping[Url, str], rules: UrlRules) -> Iterator[TrainingPage]:
+    """The pages of a crawl that a person has labelled."""
     for url, page in _archived(folder, labels, rules):
-        yield Lesson(page, labels[Url(url)], "labelled")
+        yield TrainingPage(page, labels[Url(url)], "labelled")
 
 
-def as_said(example: Example) -> Lesson | None:
-    """What a directory says of a page, as a page; None if it says nothing."""
+def page_from_description(example: Example) -> TrainingPage | None:
+    """A page made of the title and description in a directory; None if there is neither."""
     if not (example.title or example.description):
         return None
     html = f"<title>{escape(example.title)}</title><h1>{escape(example.title)}</h1><p>{escape(example.description)}</p>"
     page = parse(Fetch(example.url, html.encode(), charset="utf-8"))
-    return Lesson(page, example.label, "title and description") if isinstance(page, Page) else None
+    return TrainingPage(page, example.label, "title and description") if isinstance(page, Page) else None
 
 
 def _archived(folder: Path, wanted: Collection[str], rules: UrlRules) -> Iterator[tuple[str, Page]]:
-    """The wanted URLs that an archive has pages for, each under the name it was asked by."""
+    """The wanted URLs that an archive has pages for. A redirected URL comes with the page it led to."""
     with Catalogue(folder) as catalogue:
         entries = {entry.url: entry.seq for entry in catalogue.pages()}
         asked: dict[str, list[str]] = {}
@@ -119,17 +163,17 @@ def _is_url(place: str) -> bool:
     return "://" in place
 
 
-def _lie_at(place: Path, label: str, rules: UrlRules) -> Iterator[Lesson]:
+def _pages_at(place: Path, label: str, rules: UrlRules) -> Iterator[TrainingPage]:
     if place.is_dir():
         for file in sorted(place.rglob("*.htm*")):
-            yield _file(file, label, rules)
+            yield _page_of_file(file, label, rules)
     elif place.name.endswith((".warc", ".warc.gz")):
-        yield from _warc(place, label, rules)
+        yield from _pages_of_warc(place, label, rules)
     else:
-        yield _file(place, label, rules)
+        yield _page_of_file(place, label, rules)
 
 
-def _file(file: Path, label: str, rules: UrlRules) -> Lesson:
+def _page_of_file(file: Path, label: str, rules: UrlRules) -> TrainingPage:
     try:
         body = file.read_bytes()
     except OSError as error:
@@ -137,12 +181,13 @@ def _file(file: Path, label: str, rules: UrlRules) -> Lesson:
     kind = "text/plain" if file.suffix == ".txt" else "text/html"
     page = parse(Fetch(Url(file.resolve().as_uri()), body, kind), rules)
     if isinstance(page, Failure):
-        raise ForagerError(f"example {file} is no page: {page.reason} {page.detail}".rstrip())
-    return Lesson(page, label, "file")
+        problem = f"{page.reason} {page.detail}".rstrip()
+        raise ForagerError(f"example {file} is no page ({problem}): give an HTML file")
+    return TrainingPage(page, label, "file")
 
 
-def _warc(file: Path, label: str, rules: UrlRules) -> Iterator[Lesson]:
-    """Every page of a WARC file; what is no page, or no whole record, is passed over."""
+def _pages_of_warc(file: Path, label: str, rules: UrlRules) -> Iterator[TrainingPage]:
+    """Every page of a WARC file. Other records, and records that are cut off, are left out."""
     found = 0
     try:
         for record in ArchiveIterator(str(file), record_types=WarcRecordType.response | WarcRecordType.resource):
@@ -154,8 +199,8 @@ def _warc(file: Path, label: str, rules: UrlRules) -> Iterator[Lesson]:
             page = parse(Fetch(url, record.reader.read(), kind, charset), rules)
             if isinstance(page, Page):
                 found += 1
-                yield Lesson(page, label, "warc")
+                yield TrainingPage(page, label, "warc")
     except OSError as error:
         raise ForagerError(f"example {file} cannot be read: {error}; give a WARC file that is whole") from None
     if not found:
-        raise ForagerError(f"example {file} holds no page: give a WARC file with HTML responses")
+        raise ForagerError(f"example {file} has no page: give a WARC file with HTML responses")

@@ -1,8 +1,8 @@
-"""From a topic to a critic: gather the examples, teach, and say how well it went.
+"""From a topic to a critic: gather the examples, train, and say how well it went.
 
-Examples that are URLs are fetched by an ordinary crawl of nothing but them, kept in PROJECT/topic: polite, resumable,
-archived. The critic that comes of it is kept there too, and made again when the topic, its files or what people said
-has changed.
+Examples that are URLs are fetched by an ordinary crawl of these pages alone, in PROJECT/topic: polite, resumable,
+archived. The trained critic is saved there too. It is trained again when the topic, its files or the labels of people
+have changed.
 """
 
 from __future__ import annotations
@@ -28,62 +28,61 @@ from forager.learn.calibration import Quality
 from forager.learn.focus import in_focus
 from forager.learn.tfidf import Idf, Query, strongest
 from forager.store import Catalogue, models
-from forager.topics.directory_examples import from_directory
+from forager.store.verdicts import IS_IRRELEVANT, IS_RELEVANT, read_labels
 from forager.topics.examples import (
     FEWEST,
     OTHER,
     Example,
-    Lesson,
-    as_said,
-    examples,
-    from_archive,
-    from_files,
-    from_labels,
-    from_local,
+    TrainingPage,
+    directory_examples,
+    page_from_description,
+    pages_from_archive,
+    pages_from_file_urls,
+    pages_from_files,
+    pages_from_labels,
+    url_examples,
 )
-from forager.topics.labels import IRRELEVANT, RELEVANT, read_labels
-from forager.types import Critic, Page, Parts, Persists, Url, Visit
+from forager.types import RELEVANT, Critic, Page, Parts, Persists, Url, Visit
 from forager.web.urls import UrlRules
 
 FOLDER, MODEL = "topic", "critic.npz"
 KIND, VERSION = "topic", 1
-RELEVANT_FROM = 0.5  # relevance
-SAMPLE = 200  # pages of the focus, and of the rest, that words are taken from
-WEAK, FEW = 0.8, 10  # an AUC too weak to steer by; examples below which quality is a guess
+SAMPLE = 200  # pages of each wanted class, and of the rest, that words are taken from
+WEAK, FEW = 0.8, 10  # an AUC below which the critic is too weak; examples below which the quality is a guess
 
 Began: TypeAlias = Callable[[Crawl, list[str]], None]
 Each: TypeAlias = Callable[[Visit], None]
 
 
 @dataclass(frozen=True)
-class Taught:
-    """A critic with what it was taught, for people."""
+class TopicCritic:
+    """The critic of a topic, with what it was trained on, for people to read."""
 
     critic: Critic
     query: Query
-    sizes: Mapping[str, Mapping[str, int]]  # lessons by class and origin
-    missing: Mapping[str, str]  # examples that brought no page, and why
-    words: Mapping[str, Sequence[str]]  # the strongest of each class in focus
+    sizes: Mapping[str, Mapping[str, int]]  # training pages by class and origin
+    missing: Mapping[str, str]  # examples that brought no page, with the reason
+    words: Mapping[str, Sequence[str]]  # the strongest words of each wanted class
     quality: Quality | None
 
     @property
     def advice(self) -> list[str]:
-        """What would help, if anything."""
+        """What would make the critic better, if anything."""
         every = sum(sum(by.values()) for by in self.sizes.values())
         wanted = sum(sum(by.values()) for name, by in self.sizes.items() if in_focus(name, self.critic.focus))
         told = []
         if every and wanted == every:
-            told.append("nothing says what is not wanted: give pages of other kinds (--unlike) or a directory")
+            told.append("no page says what is not wanted: give pages of other kinds (--unlike) or a directory")
         if every and wanted < FEW:
-            told.append(f"only {wanted} examples: {FEW} or more make a critic that can be relied on")
+            told.append(f"only {wanted} examples: give {FEW} or more for a reliable critic")
         if self.quality and self.quality.roc_auc < WEAK:
             told.append(
-                f"too weak to steer by, with an AUC of {self.quality.roc_auc:.2f}: give more examples, or such as "
-                "have more in common"
+                f"the critic is too weak, with an AUC of {self.quality.roc_auc:.2f}: give more examples, or examples "
+                "that have more in common"
             )
         said = sum(by.get("title and description", 0) for by in self.sizes.values())
         if said:
-            told.append(f"{said} of {every} lessons are titles and descriptions only, not pages")
+            told.append(f"{said} of {every} training pages are titles and descriptions only")
         return told
 
 
@@ -92,32 +91,35 @@ def focus_of(topic: TopicConfig) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*topic.examples, *topic.paths])) or (topic.name,)
 
 
-async def teach(
+async def train_critic(
     project: CrawlFolder,
     began: Began = lambda crawl, notes: None,
     each: Each = lambda visit: None,
     *,
     again: bool = False,
-) -> Taught:
-    """The critic of a project's topic: the one kept, if it is of the same topic, or a new one. Without a topic, the
-    critic of the configuration."""
+) -> TopicCritic:
+    """The critic of a project's topic: the saved one if nothing has changed since, else a newly trained one.
+
+    `began` and `each` hear of the crawl that fetches the examples. `again` trains in any case. If the project has no
+    topic, this is the critic of its configuration.
+    """
     topic = project.config.topic
     if topic is None:
         critic = critic_of(project.config)
-        return Taught(critic, Query.of(critic.focus), {}, {}, {}, None)
+        return TopicCritic(critic, Query.of(critic.focus), {}, {}, {}, None)
     labels = _labels(project.folder, topic)
     if not (topic.examples or topic.unlike or topic.directory or labels):
         return _with_words(topic, None)
     key = _key(project, topic, labels)
-    taught = None if again else _kept(project, topic, key)
-    if taught is None:
-        taught = await _taught(project, topic, labels, began, each)
-        _keep(project, taught, key)
-    return _with_words(topic, taught)
+    trained = None if again else _load(project, topic, key)
+    if trained is None:
+        trained = await _train(project, topic, labels, began, each)
+        _save(project, trained, key)
+    return _with_words(topic, trained)
 
 
 def found_by_topic(project: CrawlFolder) -> dict[str, int]:
-    """Relevant pages of the collection by the wanted class that each is most likely of; empty if that is not known."""
+    """How many relevant pages of the collection are most likely of each wanted class; empty if that is not known."""
     topic, file = project.config.topic, project.folder / FOLDER / MODEL
     if topic is None or not file.exists():
         return {}
@@ -126,65 +128,67 @@ def found_by_topic(project: CrawlFolder) -> dict[str, int]:
     member = np.array([[in_focus(name, [wanted]) for name in classes] for wanted in focus], np.float32)
     found = Counter(dict.fromkeys(focus, 0))
     with Catalogue(project.folder) as catalogue:
-        for entry in catalogue.pages(min_relevance=RELEVANT_FROM):
+        for entry in catalogue.pages(min_relevance=RELEVANT):
             if entry.topics is not None and len(entry.topics) == len(classes):
                 found[focus[int(np.argmax(member @ entry.topics))]] += 1
     return dict(found)
 
 
-# ---- teaching -------------------------------------------------------------------------------------------------------
+# ---- training -------------------------------------------------------------------------------------------------------
 
 
-async def _taught(
+async def _train(
     project: CrawlFolder, topic: TopicConfig, labels: Mapping[Url, str], began: Began, each: Each
-) -> Taught:
+) -> TopicCritic:
     rules, archive = _rules(project.config), project.folder / FOLDER
-    given, listed = examples(_named(topic), rules), list(from_directory(topic, project.folder, project.config.seed))
+    given = url_examples(_named(topic), rules)
+    listed = list(directory_examples(topic, project.folder, project.config.seed))
     online = [example for example in listed if not example.url.startswith("file:")]
     fetched = [*given, *online] if topic.pages == "fetch" else given
     if fetched:
         await CrawlFolder(archive, _fetching(project.config, fetched)).crawl(began, each)
     missing = _missing(archive, given) if given else {}
-    critic, sample = _untaught(project.config, topic, labels), _Sample(focus_of(topic))
-    pages, names = tee(sample.noting(_lessons(project, topic, fetched, listed, labels)))
+    critic, sample = _untrained(project.config, topic, labels), _Sample(focus_of(topic))
+    pages, same = tee(sample.counting(_training_pages(project, topic, fetched, listed, labels)))
     try:
-        critic.fit((lesson.page for lesson in pages), (lesson.label for lesson in names))
+        critic.fit((found.page for found in pages), (found.label for found in same))
     except ForagerError as error:
-        raise ForagerError(f"{error}{_told_missing(missing)}") from None
+        raise ForagerError(f"{error}{_list_missing(missing)}") from None
     sample.check(missing)
-    return sample.taught(critic, topic, missing)
+    return sample.describe(critic, topic, missing)
 
 
-def _lessons(
+def _training_pages(
     project: CrawlFolder,
     topic: TopicConfig,
     fetched: Sequence[Example],
     listed: Sequence[Example],
     labels: Mapping[Url, str],
-) -> Iterator[Lesson]:
+) -> Iterator[TrainingPage]:
     rules = _rules(project.config)
-    yield from from_files(_named(topic), project.folder, rules)
+    yield from pages_from_files(_named(topic), project.folder, rules)
     if fetched:
-        yield from from_archive(project.folder / FOLDER, fetched, rules)
-    yield from from_local((example for example in listed if example.url.startswith("file:")), rules)
+        yield from pages_from_archive(project.folder / FOLDER, fetched, rules)
+    yield from pages_from_file_urls((example for example in listed if example.url.startswith("file:")), rules)
     if topic.pages == "text":
-        yield from (said for example in listed if (said := as_said(example)) is not None)
+        yield from (page for example in listed if (page := page_from_description(example)) is not None)
     if labels:
-        yield from from_labels(project.folder, labels, rules)
+        yield from pages_from_labels(project.folder, labels, rules)
 
 
 def _named(topic: TopicConfig) -> dict[str, Sequence[str]]:
+    """The examples of each class."""
     return {**topic.examples, OTHER: topic.unlike} if topic.unlike else dict(topic.examples)
 
 
 def _labels(folder: Path, topic: TopicConfig) -> dict[Url, str]:
-    """The class that each page has by what people said of it."""
-    named = {RELEVANT: focus_of(topic)[0], IRRELEVANT: OTHER}
+    """The class of each page that people have labelled."""
+    named = {IS_RELEVANT: focus_of(topic)[0], IS_IRRELEVANT: OTHER}
     return {url: named.get(verdict, verdict) for url, verdict in read_labels(folder).items()}
 
 
 def _fetching(config: CrawlConfig, wanted: Iterable[Example]) -> CrawlConfig:
-    """A crawl of these pages and of nothing they link to; redirects are followed."""
+    """The configuration of a crawl that fetches these pages and no links; it follows redirects."""
     return msgspec.structs.replace(
         config,
         seeds=tuple(dict.fromkeys(example.url for example in wanted)),
@@ -196,62 +200,65 @@ def _fetching(config: CrawlConfig, wanted: Iterable[Example]) -> CrawlConfig:
     )
 
 
-def _untaught(config: CrawlConfig, topic: TopicConfig, labels: Mapping[Url, str]) -> Critic:
-    """The critic that the configuration names; or one that fits: with nothing to compare, one that needs nothing; of a
-    few classes the SVM, which tells them apart best; of a directory naive Bayes, which learns many in a stream."""
+def _untrained(config: CrawlConfig, topic: TopicConfig, labels: Mapping[Url, str]) -> Critic:
+    """The critic that the configuration names. If it names none:
+
+    naive Bayes for a directory, because it learns many classes from a stream; the SVM if there are pages that are not
+    wanted, because it separates a few classes best; else the description critic, which needs nothing to compare with.
+    """
     compares = "svm" if topic.unlike or OTHER in labels.values() else "description"
     named = config.critic or Named(name="naive-bayes" if topic.directory else compares)
     return make_critic(named.name, {"focus": focus_of(topic), "seed": config.seed}, named.options)
 
 
 def _missing(archive: Path, given: Sequence[Example]) -> dict[str, str]:
-    """Examples of the user's own that brought no page, with the reason."""
+    """The examples of the user that brought no page, with the reason."""
     told: dict[str, str] = {}
     with Catalogue(archive) as catalogue:
         for example in given:
             answers = catalogue.find(example.url)
             if not any(answer.outcome == "page" for answer in answers):
-                told[example.url] = (answers[-1].detail or answers[-1].reason) if answers else "not asked for yet"
+                told[example.url] = (answers[-1].detail or answers[-1].reason) if answers else "not fetched yet"
     return told
 
 
-def _told_missing(missing: Mapping[str, str]) -> str:
+def _list_missing(missing: Mapping[str, str]) -> str:
     some = "; ".join(f"{url}: {why}" for url, why in list(missing.items())[:3])
     return f" ({len(missing)} examples brought no page: {some}{', …' if len(missing) > 3 else ''})" if missing else ""
 
 
 class _Sample:
-    """Counts the lessons as they pass, and keeps some of them to take words from."""
+    """Counts the training pages as they pass, and keeps some of them to take words from."""
 
     def __init__(self, focus: Sequence[str]) -> None:
         self._focus, self._sizes = focus, Counter[tuple[str, str]]()
-        self._kept: dict[str, list[Page]] = {}  # by class in focus; the rest under OTHER
+        self._kept: dict[str, list[Page]] = {}  # by wanted class; all others under OTHER
         self._draw, self._seen = np.random.default_rng(0), Counter[str]()
 
-    def noting(self, lessons: Iterable[Lesson]) -> Iterator[Lesson]:
-        for lesson in lessons:
-            self._sizes[lesson.label, lesson.origin] += 1
-            self._keep(lesson)
-            yield lesson
+    def counting(self, pages: Iterable[TrainingPage]) -> Iterator[TrainingPage]:
+        for found in pages:
+            self._sizes[found.label, found.origin] += 1
+            self._keep(found)
+            yield found
 
-    def _keep(self, lesson: Lesson) -> None:
-        """A fair sample of each class, whatever comes in whatever order."""
-        name = next((name for name in self._focus if in_focus(lesson.label, [name])), OTHER)
+    def _keep(self, found: TrainingPage) -> None:
+        """Keep a fair sample of each class, in whatever order the pages come."""
+        name = next((name for name in self._focus if in_focus(found.label, [name])), OTHER)
         kept = self._kept.setdefault(name, [])
         self._seen[name] += 1
         if len(kept) < SAMPLE:
-            kept.append(lesson.page)
+            kept.append(found.page)
         elif (at := int(self._draw.integers(self._seen[name]))) < SAMPLE:
-            kept[at] = lesson.page
+            kept[at] = found.page
 
     def check(self, missing: Mapping[str, str]) -> None:
         wanted = sum(count for name, count in self._seen.items() if name != OTHER)
         if wanted < FEWEST:
             raise ForagerError(
-                f"{wanted} examples of what is wanted: give at least {FEWEST}, better {FEW}{_told_missing(missing)}"
+                f"{wanted} examples of wanted pages: give at least {FEWEST}, better {FEW}{_list_missing(missing)}"
             )
 
-    def taught(self, critic: Critic, topic: TopicConfig, missing: Mapping[str, str]) -> Taught:
+    def describe(self, critic: Critic, topic: TopicConfig, missing: Mapping[str, str]) -> TopicCritic:
         idf = Idf.of(page.terms.values for pages in self._kept.values() for page in pages)
         wanted = {name: pages for name, pages in self._kept.items() if name != OTHER}
         names = [*topic.keywords, *(name.rpartition(".")[2] for name in focus_of(topic) if name != TopicConfig().name)]
@@ -260,29 +267,29 @@ class _Sample:
         for (label, origin), count in sorted(self._sizes.items()):
             sizes.setdefault(label, {})[origin] = count
         words = {name: strongest(pages, idf) for name, pages in wanted.items()}
-        return Taught(critic, query, sizes, missing, words, getattr(critic, "quality", None))
+        return TopicCritic(critic, query, sizes, missing, words, getattr(critic, "quality", None))
 
 
-def _with_words(topic: TopicConfig, taught: Taught | None) -> Taught:
-    """Add what was told in words: keywords and a sentence."""
-    parts = [taught.critic] if taught else []
+def _with_words(topic: TopicConfig, trained: TopicCritic | None) -> TopicCritic:
+    """Add the critics for keywords and for a sentence, if the topic has them."""
+    parts = [trained.critic] if trained else []
     if topic.sentence:
         parts.append(make_critic("description", {"focus": focus_of(topic)}, {"sentence": topic.sentence}))
     if topic.keywords:
         parts.append(make_critic("predicate", {}, {"keywords": list(topic.keywords), "graded": True}))
     if not parts:
-        raise ForagerError("an empty topic: give examples, keywords, a sentence, or paths of a directory")
+        raise ForagerError("the topic is empty: give examples, keywords, a sentence, or paths of a directory")
     critic = parts[0] if len(parts) == 1 else Mixed(*parts)
-    if taught:
-        return replace(taught, critic=critic)
-    return Taught(critic, Query.of([*topic.keywords, topic.sentence]), {}, {}, {}, None)
+    if trained:
+        return replace(trained, critic=critic)
+    return TopicCritic(critic, Query.of([*topic.keywords, topic.sentence]), {}, {}, {}, None)
 
 
-# ---- keeping --------------------------------------------------------------------------------------------------------
+# ---- saving ---------------------------------------------------------------------------------------------------------
 
 
 def _key(project: CrawlFolder, topic: TopicConfig, labels: Mapping[Url, str]) -> str:
-    """Changes with everything that the critic is made of."""
+    """A hash of everything that the critic is made from."""
     critic, given = project.config.critic, [place for places in _named(topic).values() for place in places]
     files = [place for place in (*given, topic.directory) if place and "://" not in place]
     stamps = [_stamp(project.folder / file) for file in files]
@@ -298,47 +305,47 @@ def _stamp(place: Path) -> list[int]:
     return [found.st_size, found.st_mtime_ns]
 
 
-def _keep(project: CrawlFolder, taught: Taught, key: str) -> None:
-    if not isinstance(taught.critic, Persists):
+def _save(project: CrawlFolder, trained: TopicCritic, key: str) -> None:
+    if not isinstance(trained.critic, Persists):
         return
-    idf = taught.query.idf
+    idf = trained.query.idf
     parts: Parts = {
         "key": key,
         "told": {
-            "words": list(taught.query.words),
-            "classes": list(taught.critic.classes),
-            "sizes": taught.sizes,
-            "missing": dict(taught.missing),
-            "strongest": {name: list(words) for name, words in taught.words.items()},
-            "quality": asdict(taught.quality) if taught.quality else None,
+            "words": list(trained.query.words),
+            "classes": list(trained.critic.classes),
+            "sizes": trained.sizes,
+            "missing": dict(trained.missing),
+            "strongest": {name: list(words) for name, words in trained.words.items()},
+            "quality": asdict(trained.quality) if trained.quality else None,
             "unseen": idf.unseen,
         },
         "idf.terms": idf.terms,
         "idf.weights": idf.weights,
-        **{f"critic.{name}": part for name, part in taught.critic.parts().items()},
+        **{f"critic.{name}": part for name, part in trained.critic.parts().items()},
     }
     models.save(project.folder / FOLDER / MODEL, parts, kind=KIND, version=VERSION)
 
 
-def _kept(project: CrawlFolder, topic: TopicConfig, key: str) -> Taught | None:
-    """What was taught before, if it can be read and is what would be taught now."""
+def _load(project: CrawlFolder, topic: TopicConfig, key: str) -> TopicCritic | None:
+    """The saved critic, if it can be read and nothing that it is made from has changed."""
     file = project.folder / FOLDER / MODEL
     if not file.exists():
         return None
     try:
         parts = models.load(file, kind=KIND, version=VERSION)
-    except ForagerError:  # damaged, or of another version: what it was taught with is all there
+    except ForagerError:  # damaged, or of another version: train it again
         return None
     if parts["key"] != key:
         return None
-    critic = _untaught(project.config, topic, _labels(project.folder, topic))
+    critic = _untrained(project.config, topic, _labels(project.folder, topic))
     if not isinstance(critic, Persists):
         return None
     critic = critic.from_parts({name[7:]: part for name, part in parts.items() if name.startswith("critic.")})
     told: dict[str, Any] = parts["told"]
     query = Query.of(told["words"], idf=Idf(parts["idf.terms"], parts["idf.weights"], told["unseen"]))
     quality = Quality(**told["quality"]) if told["quality"] else None
-    return Taught(critic, query, told["sizes"], told["missing"], told["strongest"], quality)
+    return TopicCritic(critic, query, told["sizes"], told["missing"], told["strongest"], quality)
 
 
 def _rules(config: CrawlConfig) -> UrlRules:

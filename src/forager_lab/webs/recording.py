@@ -20,8 +20,9 @@ from pathlib import Path
 
 from forager.collection.export import export
 from forager.crawl.build import critic_of, seeds_of
+from forager.crawl.folder import empty_folder
 from forager.errors import ForagerError
-from forager.project import Project, empty_folder
+from forager.project import Project
 from forager.store import Catalogue, Entry, aliases
 from forager.types import Url
 from forager.web.urls import UrlRules, host

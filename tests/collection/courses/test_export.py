@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from forager.cli.courses import from_courses
+from forager.cli.topics import from_courses
 from forager.collection.courses.export import export_courses, project_courses, read_courses
 from forager.config import read_config
 from forager.errors import ForagerError
@@ -90,18 +90,18 @@ def test_a_least_relevance_goes_before_the_goal(labelled: Project) -> None:
 def test_an_unknown_label_is_told_with_the_nearest(labelled: Project, judged: Project) -> None:
     with pytest.raises(ForagerError, match="no label named 'gaol'; nearest: goal"):
         urls(labelled, "gaol")
-    with pytest.raises(ForagerError, match=r"no page of .* has a label: leave --label out"):
+    with pytest.raises(ForagerError, match=r"no page of .* has a label: leave out --label"):
         urls(judged, "goal")
 
 
 def test_a_project_without_a_course_says_what_to_do(judged: Project, labelled: Project, tmp_path: Path) -> None:
-    with pytest.raises(ForagerError, match=r"none of the 7 pages .* is judged 1.5 or more: crawl on, or ask for less"):
+    with pytest.raises(ForagerError, match=r"none of the 7 pages .* has a relevance of 1.5 or more: crawl more"):
         urls(judged, least=1.5)
     with pytest.raises(ForagerError, match=r"with --label: course-page, goal, other$"):
         urls(labelled, least=0.9)
     no_course = crawled(tmp_path, "nothing at all")
     with pytest.raises(
-        ForagerError, match=r"none of the 7 pages .* is labelled goal or is judged 0.5 or more: crawl on"
+        ForagerError, match=r"none of the 7 pages .* is labelled goal or has a relevance of 0.5 or more: crawl more"
     ):
         export_courses(no_course, tmp_path / "out.jsonl")
     assert not list(tmp_path.glob("out*"))  # nothing is left behind
@@ -133,7 +133,7 @@ def test_what_is_no_file_of_records(tmp_path: Path) -> None:
         list(read_courses(tmp_path / "missing.jsonl"))
     for number, line in enumerate([b'{"url": 1}', b"text", b"\xff"]):
         (tmp_path / f"{number}.jsonl").write_bytes(b"\n" + line)
-        with pytest.raises(ForagerError, match="line 2 is no course record"):
+        with pytest.raises(ForagerError, match="line 2 is not a course record"):
             list(read_courses(tmp_path / f"{number}.jsonl"))
 
 
@@ -168,5 +168,5 @@ def test_a_topic_from_labelled_pages(labelled: Project) -> None:
 
 def test_courses_that_share_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_bytes(b"")
-    with pytest.raises(ForagerError, match="share no term: more courses are needed"):
+    with pytest.raises(ForagerError, match="have no term in common: give more courses"):
         run(tmp_path / "empty.jsonl")

@@ -6,26 +6,26 @@ from math import log2
 
 import pytest
 
-from forager.collection.courses import Course, Found, Kind, Part, keywords
+from forager.collection.courses import Course, CoursePart, FoundBy, PartType, keywords
 from forager.types import Url
 
 HOME = Url("http://u.test/")
 
 
-def course(name: str, *parts: tuple[Kind, str, str]) -> Course:
-    made = tuple(Part(kind, said, Found.HEADING, HOME, None, text, ()) for kind, said, text in parts)
+def course(name: str, *parts: tuple[PartType, str, str]) -> Course:
+    made = tuple(CoursePart(kind, said, FoundBy.HEADING, HOME, None, text, ()) for kind, said, text in parts)
     return Course(HOME, name, name, "", "u.test", made, (HOME,))
 
 
 COURSES = [
     course(
         "Operating Systems",
-        (Kind.SYLLABUS, "Syllabus", "Processes, virtual memory and deadlock. Operating systems."),
-        (Kind.LECTURES, "Lecture 3: Virtual memory", "the text of a lecture does not count: paging, paging"),
-        (Kind.STAFF, "Paging Dr. Byron", "paging"),
+        (PartType.SYLLABUS, "Syllabus", "Processes, virtual memory and deadlock. Operating systems."),
+        (PartType.LECTURES, "Lecture 3: Virtual memory", "the text of a lecture does not count: paging, paging"),
+        (PartType.STAFF, "Paging Dr. Byron", "paging"),
     ),
-    course("Advanced Operating Systems", (Kind.SYLLABUS, "Topics", "deadlock; distributed operating systems")),
-    course("Databases", (Kind.ASSIGNMENTS, "Homework 2: virtual memory", ""), (Kind.SYLLABUS, "", "paging")),
+    course("Advanced Operating Systems", (PartType.SYLLABUS, "Topics", "deadlock; distributed operating systems")),
+    course("Databases", (PartType.ASSIGNMENTS, "Homework 2: virtual memory", ""), (PartType.SYLLABUS, "", "paging")),
 ]
 
 
@@ -51,7 +51,7 @@ def test_a_longer_term_takes_from_those_inside_it() -> None:
 
 def test_addresses_are_no_terms() -> None:
     text = "mail ada@cs.u.test, read http://cs.u.test/sorting.html and comp.lang.scheme"
-    assert {keyword.term for keyword in keywords([course("", (Kind.SYLLABUS, "", text))])} == {"mail"}
+    assert {keyword.term for keyword in keywords([course("", (PartType.SYLLABUS, "", text))])} == {"mail"}
 
 
 def test_best_first_and_no_more_than_asked_for() -> None:
@@ -68,5 +68,5 @@ def test_no_courses_no_keywords() -> None:
 
 
 def test_a_course_without_end_has_bounds() -> None:
-    endless = course("", (Kind.SYLLABUS, "", " ".join(f"word{i} x" for i in range(10**5))))
+    endless = course("", (PartType.SYLLABUS, "", " ".join(f"word{i} x" for i in range(10**5))))
     assert len(keywords([endless], 10**6)) < 5_000

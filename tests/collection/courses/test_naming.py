@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.collection.courses.kinds import PLAIN, WORDS, Kind
-from forager.collection.courses.naming import LONGEST, named, singular
+from forager.collection.courses.naming import LONGEST, named_type, singular
+from forager.collection.courses.part_types import PLAIN, WORDS, PartType
 
 
-def phrases() -> list[tuple[str, Kind]]:
+def phrases() -> list[tuple[str, PartType]]:
     return [
         (" ".join(phrase.split()), kind)
         for kind, words in WORDS.items()
@@ -23,9 +23,9 @@ def phrases() -> list[tuple[str, Kind]]:
 
 
 @pytest.mark.parametrize(("phrase", "kind"), phrases())
-def test_every_phrase_of_the_table_names_its_type(phrase: str, kind: Kind) -> None:
-    assert named(phrase.replace("#", "3")) is kind
-    assert named(f"{phrase.replace('#', '3').title()}:") is kind
+def test_every_phrase_of_the_table_names_its_type(phrase: str, kind: PartType) -> None:
+    assert named_type(phrase.replace("#", "3")) is kind
+    assert named_type(f"{phrase.replace('#', '3').title()}:") is kind
 
 
 def test_no_phrase_stands_twice_or_is_a_plain_word() -> None:
@@ -36,74 +36,74 @@ def test_no_phrase_stands_twice_or_is_a_plain_word() -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("Homeworks", Kind.ASSIGNMENTS),
-        ("HW3", Kind.ASSIGNMENTS),
-        ("hw #4 (due May 3)", Kind.ASSIGNMENTS),
-        ("PS1", Kind.ASSIGNMENTS),
+        ("Homeworks", PartType.ASSIGNMENTS),
+        ("HW3", PartType.ASSIGNMENTS),
+        ("hw #4 (due May 3)", PartType.ASSIGNMENTS),
+        ("PS1", PartType.ASSIGNMENTS),
         ("PS", None),  # PostScript
-        ("Problem Set 2 Solutions", Kind.ASSIGNMENTS),
-        ("Term Project", Kind.ASSIGNMENTS),
-        ("Lecture Notes", Kind.LECTURES),
-        ("Handouts", Kind.LECTURES),
-        ("Notes on Resolution", Kind.LECTURES),
-        ("Lecture slides", Kind.SLIDES),
-        ("Mid-term", Kind.EXAMS),
-        ("1996 Final", Kind.EXAMS),
+        ("Problem Set 2 Solutions", PartType.ASSIGNMENTS),
+        ("Term Project", PartType.ASSIGNMENTS),
+        ("Lecture Notes", PartType.LECTURES),
+        ("Handouts", PartType.LECTURES),
+        ("Notes on Resolution", PartType.LECTURES),
+        ("Lecture slides", PartType.SLIDES),
+        ("Mid-term", PartType.EXAMS),
+        ("1996 Final", PartType.EXAMS),
         ("Final version", None),
-        ("Quizzes", Kind.QUIZZES),
-        ("Questions", Kind.QUIZZES),
-        ("Questions?", Kind.NONE),
-        ("Unix Tutorial", Kind.TUTORIALS),
-        ("A Beginner's Guide to HTML", Kind.TUTORIALS),
-        ("Required texts", Kind.READINGS),
-        ("Lecture videos", Kind.VIDEOS),
+        ("Quizzes", PartType.QUIZZES),
+        ("Questions", PartType.QUIZZES),
+        ("Questions?", PartType.NONE),
+        ("Unix Tutorial", PartType.TUTORIALS),
+        ("A Beginner's Guide to HTML", PartType.TUTORIALS),
+        ("Required texts", PartType.READINGS),
+        ("Lecture videos", PartType.VIDEOS),
         ("Computer Animation", None),  # a subject
-        ("Course Description", Kind.SYLLABUS),
-        ("Topics", Kind.SYLLABUS),
+        ("Course Description", PartType.SYLLABUS),
+        ("Topics", PartType.SYLLABUS),
         ("Topics in Computer Vision", None),  # a course
-        ("TA's", Kind.STAFF),
-        ("Office Hours: MTWTF 10-11:15 a.m.", Kind.STAFF),
-        ("Prof. Knuth", Kind.STAFF),
+        ("TA's", PartType.STAFF),
+        ("Office Hours: MTWTF 10-11:15 a.m.", PartType.STAFF),
+        ("Prof. Knuth", PartType.STAFF),
         ("Algorithms, Prof. Knuth", None),
-        ("Time & Place", Kind.SCHEDULE),
-        ("Week 3", Kind.SCHEDULE),
-        ("Late policy", Kind.NONE),
+        ("Time & Place", PartType.SCHEDULE),
+        ("Week 3", PartType.SCHEDULE),
+        ("Late policy", PartType.NONE),
         ("CS 302", None),
         ("here", None),
         ("", None),
         ("http://www.u.test/syllabus.html", None),
     ],
 )
-def test_words(text: str, kind: Kind | None) -> None:
-    assert named(text) is kind
+def test_words(text: str, kind: PartType | None) -> None:
+    assert named_type(text) is kind
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("Reading assignment", Kind.READINGS),  # 1. the longest phrase
-        ("Lecture schedule", Kind.SCHEDULE),  # 2. the last of a noun phrase
-        ("Homework grades", Kind.NONE),
-        ("Group projects", Kind.ASSIGNMENTS),
-        ("Student solutions", Kind.ASSIGNMENTS),
-        ("Midterm solutions", Kind.EXAMS),
-        ("Lectures and assignments", Kind.LECTURES),  # 3. the first of several
-        ("Lecture schedule and notes", Kind.SCHEDULE),
-        ("Handouts and assignments", Kind.LECTURES),
-        ("Announcements, assignments", Kind.ASSIGNMENTS),  # a type goes before none
-        ("Solutions to the midterm", Kind.EXAMS),  # 4. what counts always, hanging on what counts in its place
-        ("Handout 5: Problem Set 2", Kind.ASSIGNMENTS),
-        ("Policy on late homework", Kind.NONE),  # 5. what hangs on something without a type
-        ("Grading: exams 40 %, homework 60 %", Kind.NONE),
+        ("Reading assignment", PartType.READINGS),  # 1. the longest phrase
+        ("Lecture schedule", PartType.SCHEDULE),  # 2. the last of a noun phrase
+        ("Homework grades", PartType.NONE),
+        ("Group projects", PartType.ASSIGNMENTS),
+        ("Student solutions", PartType.ASSIGNMENTS),
+        ("Midterm solutions", PartType.EXAMS),
+        ("Lectures and assignments", PartType.LECTURES),  # 3. the first of several
+        ("Lecture schedule and notes", PartType.SCHEDULE),
+        ("Handouts and assignments", PartType.LECTURES),
+        ("Announcements, assignments", PartType.ASSIGNMENTS),  # a type goes before none
+        ("Solutions to the midterm", PartType.EXAMS),  # 4. what counts always, hanging on what counts in its place
+        ("Handout 5: Problem Set 2", PartType.ASSIGNMENTS),
+        ("Policy on late homework", PartType.NONE),  # 5. what hangs on something without a type
+        ("Grading: exams 40 %, homework 60 %", PartType.NONE),
     ],
 )
-def test_precedence(text: str, kind: Kind) -> None:
-    assert named(text) is kind
+def test_precedence(text: str, kind: PartType) -> None:
+    assert named_type(text) is kind
 
 
 def test_the_number_of_the_course_says_nothing() -> None:
-    assert named("CS 101 course syllabus") is Kind.SYLLABUS
-    assert named("CS 101 Final") is Kind.EXAMS
+    assert named_type("CS 101 course syllabus") is PartType.SYLLABUS
+    assert named_type("CS 101 Final") is PartType.EXAMS
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_singular(plural: str, one: str) -> None:
 
 @given(st.text(max_size=400))
 def test_any_text_has_an_answer_that_case_does_not_change(text: str) -> None:
-    assert named(text) in {None, *Kind}
+    assert named_type(text) in {None, *PartType}
     if text.isascii() and not any(map(str.isdecimal, text)):  # codes of courses are capitals before a number
-        assert named(text.upper()) is named(text.lower())
+        assert named_type(text.upper()) is named_type(text.lower())
 
 
 def test_what_lies_beyond_the_bound_does_not_count() -> None:
-    assert named("x " * LONGEST + "homework") is None
-    assert named("homework " + "x " * 10**6) is Kind.ASSIGNMENTS
+    assert named_type("x " * LONGEST + "homework") is None
+    assert named_type("homework " + "x " * 10**6) is PartType.ASSIGNMENTS

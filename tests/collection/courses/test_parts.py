@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.collection.courses import Found, Kind, parts_of
+from forager.collection.courses import FoundBy, PartType, parts_of
 from forager.collection.courses.headings import headings
 from forager.collection.courses.parts import LINKS, MOST, TEXT, anchor_parts, heading_parts
 from tests.collection.courses.pages import HOME, MANY_PAGES, ONE_PAGE, page
@@ -29,16 +29,16 @@ def written(html: str) -> list[str]:
 def test_everything_under_a_heading_has_its_type() -> None:
     parts = list(heading_parts(page(ONE_PAGE)))
     assert [(part.type, part.name, part.text) for part in parts] == [
-        (Kind.STAFF, "Instructor:", "Ada Byron"),
-        (Kind.STAFF, "Office:", "Main 7"),
-        (Kind.SYLLABUS, "Syllabus", "Processes, virtual memory and file systems."),
-        (Kind.SYLLABUS, "Prerequisites", "CS 201."),
-        (Kind.SYLLABUS, "In depth", "Scheduling."),  # names nothing: that of the heading above
-        (Kind.ASSIGNMENTS, "Homework", "#1 due in May #2"),
-        (Kind.READINGS, "Textbook", "Tanenbaum, Modern Operating Systems"),
-        (Kind.EXAMS, "Old exams:", "1995"),
+        (PartType.STAFF, "Instructor:", "Ada Byron"),
+        (PartType.STAFF, "Office:", "Main 7"),
+        (PartType.SYLLABUS, "Syllabus", "Processes, virtual memory and file systems."),
+        (PartType.SYLLABUS, "Prerequisites", "CS 201."),
+        (PartType.SYLLABUS, "In depth", "Scheduling."),  # names nothing: that of the heading above
+        (PartType.ASSIGNMENTS, "Homework", "#1 due in May #2"),
+        (PartType.READINGS, "Textbook", "Tanenbaum, Modern Operating Systems"),
+        (PartType.EXAMS, "Old exams:", "1995"),
     ]
-    assert {(part.found, part.source, part.target) for part in parts} == {(Found.HEADING, HOME, None)}
+    assert {(part.found, part.source, part.target) for part in parts} == {(FoundBy.HEADING, HOME, None)}
 
 
 def test_links_stand_with_the_part_they_are_in() -> None:
@@ -134,19 +134,22 @@ def test_a_colon_behind_the_mark_is_no_text() -> None:
 def test_a_linked_page_has_the_type_that_its_anchor_names() -> None:
     parts = list(anchor_parts(page(MANY_PAGES)))
     assert [(part.type, part.name) for part in parts] == [
-        (Kind.SYLLABUS, "Syllabus"),
-        (Kind.ASSIGNMENTS, "Homework assignments"),
-        (Kind.STAFF, "TAs and office hours"),
-        (Kind.TUTORIALS, "Unix tutorial"),
-        (Kind.LECTURES, "Lecture 1"),  # once
+        (PartType.SYLLABUS, "Syllabus"),
+        (PartType.ASSIGNMENTS, "Homework assignments"),
+        (PartType.STAFF, "TAs and office hours"),
+        (PartType.TUTORIALS, "Unix tutorial"),
+        (PartType.LECTURES, "Lecture 1"),  # once
     ]
     assert parts[3].target == "http://www.elsewhere.test/unix.html"
-    assert {(part.found, part.source, part.text) for part in parts} == {(Found.ANCHOR, HOME, "")}
+    assert {(part.found, part.source, part.text) for part in parts} == {(FoundBy.ANCHOR, HOME, "")}
 
 
 def test_parts_of_a_page_are_those_of_headings_and_of_anchors() -> None:
     both = page('<h2>Exams</h2><a href="f.html">Final</a>')
-    assert [(part.found, part.name) for part in parts_of(both)] == [(Found.HEADING, "Exams"), (Found.ANCHOR, "Final")]
+    assert [(part.found, part.name) for part in parts_of(both)] == [
+        (FoundBy.HEADING, "Exams"),
+        (FoundBy.ANCHOR, "Final"),
+    ]
 
 
 # ---- bounds
@@ -186,4 +189,4 @@ def test_headings_are_in_order_and_apart(pieces: list[tuple[str, str, bool]]) ->
     assert all(one.last < other.first for one, other in pairwise(titles))
     assert all(title.text and title.first <= title.last < len(made.leaves) for title in titles)
     for part in parts_of(made):
-        assert part.type is not Kind.NONE
+        assert part.type is not PartType.NONE

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
-from forager.collection.courses import Course, Found, Kind, course_of, courses
+from forager.collection.courses import Course, FoundBy, PartType, course_of, courses
 from forager.collection.courses.record import DEEPEST, MOST_PAGES, MOST_PARTS, TEXT
 from forager.types import Page, Url
 from tests.collection.courses.pages import MANY_PAGES, page
@@ -47,10 +47,10 @@ def test_the_record_of_a_course_of_many_pages() -> None:
     assert (course.parts[0].source, course.parts[0].target) == (HOME, f"{HOME}syllabus.html")
     # what was not fetched is known by its anchor alone
     assert [(part.type, part.text, part.links[0].url) for part in course.parts[1:]] == [
-        (Kind.ASSIGNMENTS, "", f"{HOME}assignments.html"),
-        (Kind.STAFF, "", f"{HOME}staff.html"),
-        (Kind.TUTORIALS, "", "http://www.elsewhere.test/unix.html"),
-        (Kind.LECTURES, "", f"{HOME}lectures/1.ps"),
+        (PartType.ASSIGNMENTS, "", f"{HOME}assignments.html"),
+        (PartType.STAFF, "", f"{HOME}staff.html"),
+        (PartType.TUTORIALS, "", "http://www.elsewhere.test/unix.html"),
+        (PartType.LECTURES, "", f"{HOME}lectures/1.ps"),
     ]
 
 
@@ -95,8 +95,8 @@ def test_a_redirect_to_the_course_itself_is_no_part() -> None:
 def test_a_heading_that_is_only_a_link_is_left_to_the_link() -> None:
     course = Web({HOME: "<h2><a href=s>Syllabus</a></h2><h2>Exams</h2>In May."}).course()
     assert [(part.found, part.name) for part in course.parts] == [
-        (Found.HEADING, "Exams"),
-        (Found.ANCHOR, "Syllabus"),
+        (FoundBy.HEADING, "Exams"),
+        (FoundBy.ANCHOR, "Syllabus"),
     ]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forager.collection.courses.numbers import number_in_url, number_of, same_course, without_number
-from forager.collection.courses.titles import course_name, course_number
+from forager.collection.courses.record import course_name, course_number
 from tests.collection.courses.pages import page
 
 

@@ -11,7 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forager.errors import ForagerError
-from forager.topics.directory import Category, Counted, Directory, Item, Listing, Relation, import_directory
+from forager.topics.directory import (
+    Category,
+    CategoryCount,
+    Directory,
+    DirectoryItem,
+    Listing,
+    Relation,
+    import_directory,
+)
 from forager.topics.directory import catalogue as catalogue_module
 
 
@@ -19,7 +27,7 @@ def listing(category: str, number: int = 0) -> Listing:
     return Listing(f"http://a.test/{category}/{number}", category, f"{category} {number}", "words")
 
 
-ITEMS: list[Item] = [
+ITEMS: list[DirectoryItem] = [
     Category("Science", "All of it", (Relation("related", "Arts"), Relation("symbolic", "Arts.Music", "Song"))),
     listing("Arts.Music.Guitar", 1),
     listing("Arts.Music.Guitar", 2),
@@ -40,11 +48,11 @@ def directory(tmp_path: Path) -> Iterator[Directory]:
 
 
 def test_counts(directory: Directory) -> None:
-    assert directory.counted() == Counted("", 0, 7, 4)
-    assert directory.counted("Arts") == Counted("Arts", 1, 5, 1)
-    assert directory.children("Arts") == [Counted("Arts.Music", 1, 4, 1)]
+    assert directory.counted() == CategoryCount("", 0, 7, 4)
+    assert directory.counted("Arts") == CategoryCount("Arts", 1, 5, 1)
+    assert directory.children("Arts") == [CategoryCount("Arts.Music", 1, 4, 1)]
     assert [child.name for child in directory.children()] == ["Arts", "Arts,_Old", "Arts-and-Crafts", "Science"]
-    assert directory.children("Science") == [Counted("Science.Biology", 0, 0, 1)]
+    assert directory.children("Science") == [CategoryCount("Science.Biology", 0, 0, 1)]
     assert directory.categories == 8
 
 
@@ -106,13 +114,13 @@ def test_an_import_that_fails_leaves_what_there_was(tmp_path: Path) -> None:
     file = tmp_path / "d.sqlite"
     import_directory([listing("Old")], file)
 
-    def failing() -> Iterator[Item]:
+    def failing() -> Iterator[DirectoryItem]:
         yield listing("New")
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         import_directory(failing(), file)
-    with pytest.raises(ForagerError, match="hold no listing and no category"):
+    with pytest.raises(ForagerError, match="have no listing and no category"):
         import_directory([], file)
     (tmp_path / "d.sqlite.part").write_bytes(b"left by one that was killed")
     with Directory(file) as directory:
@@ -127,12 +135,12 @@ def test_files_that_are_no_directory(tmp_path: Path) -> None:
     with pytest.raises(ForagerError, match="there is no directory"):
         Directory(tmp_path / "none.sqlite")
     (tmp_path / "text").write_text("not a database, but longer than the head of one " * 50)
-    with pytest.raises(ForagerError, match="is no directory"):
+    with pytest.raises(ForagerError, match="is not a directory that this version can read"):
         Directory(tmp_path / "text")
     other = sqlite3.connect(tmp_path / "other.sqlite")
     other.execute("CREATE TABLE t(x)")
     other.close()
-    with pytest.raises(ForagerError, match="is no directory"):
+    with pytest.raises(ForagerError, match="is not a directory that this version can read"):
         Directory(tmp_path / "other.sqlite")
 
 

@@ -93,7 +93,7 @@ def test_a_deep_directory() -> None:
 
 
 def test_wrong_parameters() -> None:
-    with pytest.raises(ForagerError, match="must be at least 1"):
+    with pytest.raises(ForagerError, match="must have at least 1 example"):
         prune({"A": 1}, 0)
     with pytest.raises(ForagerError, match="B is not below A"):
         prune({"B": 1}, 1, "A")

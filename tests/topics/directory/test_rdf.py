@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forager.errors import ForagerError
-from forager.topics.directory import Category, Item, Listing, Reading, Relation, Skip, read_source
+from forager.topics.directory import Category, DirectoryItem, ImportProgress, Listing, Relation, SkipReason, read_source
 from forager.topics.directory import rdf as rdf_module
 from tests.shared import WEBS, needs
 
@@ -37,28 +37,28 @@ def topic(name: str, inside: str = "") -> str:
 
 def read(
     folder: Path, text: str | bytes, *, strict: bool = False, name: str = "dump.rdf.u8"
-) -> tuple[list[Item], Reading]:
+) -> tuple[list[DirectoryItem], ImportProgress]:
     file = folder / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    reading = Reading(strict=strict)
-    return list(read_source(file, reading)), reading
+    progress = ImportProgress(strict=strict)
+    return list(read_source(file, progress)), progress
 
 
-def listings(items: list[Item]) -> list[Listing]:
+def listings(items: list[DirectoryItem]) -> list[Listing]:
     return [item for item in items if isinstance(item, Listing)]
 
 
 def test_pages_and_topics_in_order(tmp_path: Path) -> None:
     text = HEAD + topic("Top/Arts/Music") + page(1) + page(2, "B &lt;b&gt;") + topic("Top/Arts/Film_2.0") + FOOT
-    items, reading = read(tmp_path, text)
+    items, progress = read(tmp_path, text)
     assert items == [
         Category("Arts.Music"),
         Listing("http://a.test/1", "Arts.Music", "Page 1", "About 1 & more"),
         Listing("http://a.test/2", "Arts.Music", "B <b>", "About 2 & more"),
         Category("Arts.Film_2_0"),
     ]
-    assert reading.bytes == len(text)
-    assert not reading.skipped
+    assert progress.bytes == len(text)
+    assert not progress.skipped
 
 
 def test_a_page_without_a_topic_belongs_to_the_one_before(tmp_path: Path) -> None:
@@ -97,9 +97,9 @@ def test_gzip_and_other_prefixes(tmp_path: Path) -> None:
         '<x:RDF xmlns:x="u:1" xmlns:rdf="u:2" xmlns:dc="u:3" xmlns="u:4">\n<Topic rdf:id="Top/A"/>\n'
         '<ExternalPage rdf:about="http://a.test/"><dc:Title>T</dc:Title><topic>Top/A</topic></ExternalPage></x:RDF>'
     )
-    items, reading = read(tmp_path, gzip.compress(text.encode()), name="content.rdf.u8.gz")
+    items, progress = read(tmp_path, gzip.compress(text.encode()), name="content.rdf.u8.gz")
     assert items == [Category("A"), Listing("http://a.test/", "A", "T")]
-    assert reading.bytes == len(text)
+    assert progress.bytes == len(text)
 
 
 def test_a_cut_gzip_is_told(tmp_path: Path) -> None:
@@ -120,51 +120,51 @@ WRONG = {
 def test_a_malformed_page_is_skipped_and_its_place_told(tmp_path: Path, kind: str) -> None:
     title = WRONG[kind]
     text = HEAD + page(1) + page(2, title) + page(3) + FOOT
-    items, reading = read(tmp_path, text)
+    items, progress = read(tmp_path, text)
     assert [item.url[-1] for item in listings(items)] == ["1", "3"]
-    assert reading.skipped == {Skip.MALFORMED: 1}
-    (fault,) = reading.faults
+    assert progress.skipped == {SkipReason.MALFORMED: 1}
+    (fault,) = progress.faults
     assert fault.source.endswith("dump.rdf.u8")
     lines = text.splitlines(keepends=True)
     assert title in lines[fault.line - 1]
     before = len("".join(lines[: fault.line - 1]).encode())
     assert before <= fault.byte < before + len(lines[fault.line - 1].encode())
-    with pytest.raises(ForagerError, match=rf"dump.rdf.u8 line {fault.line}, byte {fault.byte}: .* without --strict"):
+    with pytest.raises(ForagerError, match=rf"dump.rdf.u8 line {fault.line}, byte {fault.byte}: .* leave out --strict"):
         read(tmp_path, text, strict=True)
 
 
 def test_the_byte_of_bad_utf_8(tmp_path: Path) -> None:
     text = (HEAD + page(1) + page(2, "caf# été") + page(3)).encode().replace(b"#", b"\xe9")
-    items, reading = read(tmp_path, text)
+    items, progress = read(tmp_path, text)
     assert [item.url[-1] for item in listings(items)] == ["1", "3"]
-    assert reading.faults[0].byte == text.index(b"\xe9")
-    assert reading.faults[0].line == text[: reading.faults[0].byte].count(b"\n") + 1
+    assert progress.faults[0].byte == text.index(b"\xe9")
+    assert progress.faults[0].line == text[: progress.faults[0].byte].count(b"\n") + 1
 
 
 def test_blocks_without_an_end(tmp_path: Path) -> None:
     open_block = page(2).replace("</ExternalPage>", "")
     text = HEAD + page(1) + open_block + topic("Top/A") + page(3) + page(4)[:-5]
-    items, reading = read(tmp_path, text)
+    items, progress = read(tmp_path, text)
     assert [item.url[-1] for item in listings(items)] == ["1", "3"]
-    assert [fault.byte for fault in reading.faults] == [
+    assert [fault.byte for fault in progress.faults] == [
         text.index("<ExternalPage", text.index("Page 1")),
         text.rindex("<Ext"),
     ]
-    assert {fault.what for fault in reading.faults} == {"the block has no end"}
+    assert {fault.what for fault in progress.faults} == {"the block has no end"}
 
 
 def test_a_comment_left_open_swallows_no_other_block(tmp_path: Path) -> None:
     text = HEAD + page(1) + page(2, "<!-- open") + page(3) + page(4, "close -->") + page(5) + FOOT
-    items, reading = read(tmp_path, text)
+    items, progress = read(tmp_path, text)
     assert [item.url[-1] for item in listings(items)] == ["1", "3", "4", "5"]
-    assert reading.skipped[Skip.MALFORMED] == 1
+    assert progress.skipped[SkipReason.MALFORMED] == 1
 
 
 def test_what_is_well_formed_and_no_listing(tmp_path: Path) -> None:
     text = HEAD + page(1).replace("http://a", "ftp://a") + page(2, topic=None) + page(3, topic="Top") + topic("") + FOOT
-    items, reading = read(tmp_path, text, strict=True)
+    items, progress = read(tmp_path, text, strict=True)
     assert items == []
-    assert reading.skipped == {Skip.NOT_HTTP: 1, Skip.NO_CATEGORY: 2}
+    assert progress.skipped == {SkipReason.NOT_HTTP: 1, SkipReason.NO_CATEGORY: 2}
 
 
 def test_a_block_without_end_is_not_kept_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,10 +173,10 @@ def test_a_block_without_end_is_not_kept_for_ever(tmp_path: Path, monkeypatch: p
     file = tmp_path / "dump.rdf"
     file.write_text(HEAD + page(1) + '<Topic r:id="Top/A">' + "x" * 5000 + page(2) + FOOT)
     held: list[int] = []
-    reading = Reading(each=lambda reading: held.append(0 if reading.faults else reading.bytes))
-    items = list(read_source(file, reading))
+    progress = ImportProgress(each=lambda progress: held.append(0 if progress.faults else progress.bytes))
+    items = list(read_source(file, progress))
     assert [item.url[-1] for item in listings(items)] == ["1", "2"]
-    assert reading.skipped[Skip.MALFORMED] == 1
+    assert progress.skipped[SkipReason.MALFORMED] == 1
     assert max(held) < len(HEAD + page(1)) + 1200  # given up long before its end
 
 
@@ -203,10 +203,10 @@ def test_chunks_of_any_size_give_the_same(tmp_path: Path, chunk: int, titles: li
 
 @needs("dmoz-samples")
 def test_the_content_sample() -> None:
-    reading = Reading(strict=True)
-    items = list(read_source(SAMPLES / "content_sample.rdf.u8", reading))
+    progress = ImportProgress(strict=True)
+    items = list(read_source(SAMPLES / "content_sample.rdf.u8", progress))
     assert len(listings(items)) == 6
-    assert not reading.skipped
+    assert not progress.skipped
     last = listings(items)[-1]
     assert (last.url, last.category) == ("http://www.shoonch.com/", "World.Armenian.Առողջություն")
     assert listings(items)[-2].category == "Arts.Animation.Cartoons.Titles.P.PB_&_J_Otter"
@@ -214,7 +214,7 @@ def test_the_content_sample() -> None:
 
 @needs("dmoz-samples")
 def test_the_structure_sample() -> None:
-    world, arts = read_source(SAMPLES / "structure_sample.rdf.u8", Reading(strict=True))
+    world, arts = read_source(SAMPLES / "structure_sample.rdf.u8", ImportProgress(strict=True))
     assert world == Category("World", "", (Relation("narrow", "Arts"), Relation("related", "Kids_and_Teens")))
     assert isinstance(arts, Category)
     assert len(arts.relations) == 16
@@ -224,6 +224,6 @@ def test_the_structure_sample() -> None:
 @needs("dmoz-samples")
 def test_the_example_without_topics_in_its_pages() -> None:
     file = SAMPLES / "dmoz-content-example.xml"
-    items = list(read_source(file, Reading(strict=True)))
+    items = list(read_source(file, ImportProgress(strict=True)))
     assert len(listings(items)) == len(re.findall("<ExternalPage", file.read_text())) == 70
     assert {item.category for item in listings(items) if "sourceforge" in item.url} == {"Computers.STX"}

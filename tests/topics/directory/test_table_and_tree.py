@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from forager.errors import ForagerError
-from forager.topics.directory import Item, Listing, Reading, Skip, read_source
+from forager.topics.directory import DirectoryItem, ImportProgress, Listing, SkipReason, read_source
 
 
-def read(file: Path, *, strict: bool = False, separator: str = ".") -> tuple[list[Item], Reading]:
-    reading = Reading(strict=strict)
-    return list(read_source(file, reading, separator=separator)), reading
+def read(file: Path, *, strict: bool = False, separator: str = ".") -> tuple[list[DirectoryItem], ImportProgress]:
+    progress = ImportProgress(strict=strict)
+    return list(read_source(file, progress, separator=separator)), progress
 
 
 def test_csv_with_quotes_and_more_columns(tmp_path: Path) -> None:
@@ -25,12 +25,12 @@ def test_csv_with_quotes_and_more_columns(tmp_path: Path) -> None:
         b"\r\n"
         b"2,Arts. Film noir ,https://b.test,Noir\r\n"
     )
-    items, reading = read(file, strict=True)
+    items, progress = read(file, strict=True)
     assert items == [
         Listing("http://a.test/x", "Arts.Music", "Bach, and sons"),
         Listing("https://b.test/", "Arts.Film_noir", "Noir"),
     ]
-    assert not reading.skipped
+    assert not progress.skipped
 
 
 def test_tsv_has_no_quotes(tmp_path: Path) -> None:
@@ -54,13 +54,13 @@ def test_rows_that_are_no_listings(tmp_path: Path) -> None:
     file = tmp_path / "list.csv"
     rows = [b"url,category", b"http://a.test/,A", b"http://b.test/", b"ftp://c.test/,A", b"http://d.test/, . "]
     file.write_bytes(b"\n".join([*rows, *[b"http://e.test/,caf\xe9"] * 2, b"x", b"http://f.test/,B"]))
-    items, reading = read(file)
+    items, progress = read(file)
     assert [item.url for item in items if isinstance(item, Listing)] == ["http://a.test/", "http://f.test/"]
-    assert reading.skipped == {Skip.MALFORMED: 4, Skip.NOT_HTTP: 1, Skip.NO_CATEGORY: 1}
-    assert (reading.faults[0].line, reading.faults[0].byte) == (3, len(b"\n".join(rows[:2])) + 1)
+    assert progress.skipped == {SkipReason.MALFORMED: 4, SkipReason.NOT_HTTP: 1, SkipReason.NO_CATEGORY: 1}
+    assert (progress.faults[0].line, progress.faults[0].byte) == (3, len(b"\n".join(rows[:2])) + 1)
     encoded = len(b"\n".join(rows)) + 1
     places = [(6, encoded), (7, encoded + 20), (8, encoded + 40)]
-    assert [(fault.line, fault.byte) for fault in reading.faults[1:]] == places
+    assert [(fault.line, fault.byte) for fault in progress.faults[1:]] == places
     with pytest.raises(ForagerError, match=r"line 3, byte 30: the row has 1 fields"):
         read(file, strict=True)
 
@@ -69,10 +69,10 @@ def test_a_quote_left_open_does_not_fill_the_memory(tmp_path: Path) -> None:
     file = tmp_path / "list.csv"
     row = "http://a.test/,A,fine\n"
     file.write_text("url,category,title\n" + row + 'http://b.test/,A,"open\n' + row * 10_000)
-    items, reading = read(file)
+    items, progress = read(file)
     assert 1 < len(items) < 10_000
-    assert reading.faults[0].line == 3
-    assert "field larger" in reading.faults[0].what
+    assert progress.faults[0].line == 3
+    assert "field larger" in progress.faults[0].what
 
 
 @pytest.mark.parametrize("head", ["address,category", "url;category", "", "\x00\x01\x02"])
@@ -101,14 +101,14 @@ def test_a_tree_of_pages(tmp_path: Path) -> None:
     for name, text in pages.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(text.encode("latin-1"))
-    items, reading = read(tmp_path)
+    items, progress = read(tmp_path)
     base = tmp_path.as_uri()
     assert items == [
         Listing(f"{base}/Arts/Music/air.txt", "Arts.Music"),
         Listing(f"{base}/Arts/Music/bach.html", "Arts.Music", "Bach & sons", "A life"),
         Listing(f"{base}/Arts/v1.5/x.HTM", "Arts.v1_5", "Café"),
     ]
-    assert reading.skipped == {Skip.NOT_A_PAGE: 1, Skip.NO_CATEGORY: 1}
+    assert progress.skipped == {SkipReason.NOT_A_PAGE: 1, SkipReason.NO_CATEGORY: 1}
 
 
 def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:

@@ -104,11 +104,11 @@ def test_wrong_names(file: Path, kind: str) -> None:
 
 def test_empty_directories(tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text("url,category\n")
-    with pytest.raises(ForagerError, match="hold no listing and no category"):
+    with pytest.raises(ForagerError, match="have no listing and no category"):
         run("import", tmp_path / "list.csv", "--out", tmp_path / "d.sqlite")
     (tmp_path / "structure.rdf").write_text('<RDF><Topic id="Top/Arts"></Topic></RDF>')
     run("import", tmp_path / "structure.rdf", "--out", tmp_path / "d.sqlite")
-    with pytest.raises(ForagerError, match="has no listings: there is nothing to prune"):
+    with pytest.raises(ForagerError, match="has no listings: choose another category"):
         run("prune", "--in", tmp_path / "d.sqlite")
     with pytest.raises(ForagerError, match="there is no directory"):
         run("list", "--in", tmp_path / "none.sqlite")

@@ -1,8 +1,8 @@
 """How often the parts of pages have the type that a person gave them.
 
-Labels stand in a table with the columns url, kind (heading or anchor), text and type. A label is matched with a part of
-the same page, found in the same way, by the words of the heading or anchor; case, punctuation and spaces do not count.
-What has no part has the type none, so that a heading overlooked is right only if the person says none as well.
+The labels of a person are a table with the columns url, kind (heading or anchor), text and type. A label is compared
+with the part of the same page, of the same kind, with the same words; case, punctuation and spaces do not matter. If
+there is no such part, its type is none, so a heading that was overlooked is right only if the person says none too.
 """
 
 from __future__ import annotations
@@ -12,31 +12,33 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from forager.collection.courses.kinds import Kind
-from forager.collection.courses.parts import Found, Part
+from forager.collection.courses.part_types import PartType
+from forager.collection.courses.parts import CoursePart, FoundBy
 from forager.errors import ForagerError
 from forager.types import Url
 from forager.web.text import words
 from forager.web.urls import RULES, UrlRules
 
 COLUMNS = ("url", "kind", "text", "type")
-_Key: TypeAlias = tuple[str, Found, tuple[str, ...]]
+_Key: TypeAlias = tuple[str, FoundBy, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
-    """What a person says of a heading or an anchor."""
+class PartLabel:
+    """The type that a person gave a heading or an anchor."""
 
     url: Url
-    found: Found
+    found: FoundBy
     text: str
-    type: Kind
+    type: PartType
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    label: Label
-    given: Kind  # the type of the part; none if there is no part
+class LabelCheck:
+    """A label, and the type that the program found for it."""
+
+    label: PartLabel
+    given: PartType  # the type of the part; none if there is no part
 
     @property
     def right(self) -> bool:
@@ -44,8 +46,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """Counts of one type: hits were given it rightly, `given` were given it, `labelled` should have been."""
+class TypeCounts:
+    """Counts of one type: how often it was given, how often people gave it, and how often both did (`hits`)."""
 
     hits: int
     given: int
@@ -61,46 +63,54 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
-    outcomes: tuple[Outcome, ...]
+class PartAccuracy:
+    """All labels, each with the type that was found."""
 
-    def share(self, found: Found | None = None, *, typed: bool = False) -> float | None:
-        """Of the labels, of those of headings or of anchors, those that are right; `typed` leaves out labels none."""
+    outcomes: tuple[LabelCheck, ...]
+
+    def share(self, found: FoundBy | None = None, *, typed: bool = False) -> float | None:
+        """The share of labels that are right: of all, or of headings or anchors. `typed` leaves out the labels none."""
         asked = [outcome for outcome in self.outcomes if found is None or outcome.label.found is found]
-        asked = [outcome for outcome in asked if not typed or outcome.label.type is not Kind.NONE]
+        asked = [outcome for outcome in asked if not typed or outcome.label.type is not PartType.NONE]
         return sum(outcome.right for outcome in asked) / len(asked) if asked else None
 
     @property
-    def by_type(self) -> dict[Kind, Tally]:
+    def by_type(self) -> dict[PartType, TypeCounts]:
+        """The counts of each type that was given or labelled."""
         hits = Counter(outcome.given for outcome in self.outcomes if outcome.right)
         given = Counter(outcome.given for outcome in self.outcomes)
         labelled = Counter(outcome.label.type for outcome in self.outcomes)
-        return {kind: Tally(hits[kind], given[kind], labelled[kind]) for kind in Kind if given[kind] or labelled[kind]}
+        return {
+            kind: TypeCounts(hits[kind], given[kind], labelled[kind])
+            for kind in PartType
+            if given[kind] or labelled[kind]
+        }
 
     @property
-    def wrong(self) -> tuple[Outcome, ...]:
+    def wrong(self) -> tuple[LabelCheck, ...]:
+        """The labels whose type was not found."""
         return tuple(outcome for outcome in self.outcomes if not outcome.right)
 
 
-def accuracy(parts: Iterable[Part], labelled: Iterable[Label]) -> Accuracy:
-    """Each label against the parts. Where a page says the same twice, each part answers one label at most."""
-    known: dict[_Key, Counter[Kind]] = defaultdict(Counter)
+def accuracy(parts: Iterable[CoursePart], labelled: Iterable[PartLabel]) -> PartAccuracy:
+    """Compare labels with parts. If a page has the same words twice, each part answers one label at most."""
+    known: dict[_Key, Counter[PartType]] = defaultdict(Counter)
     for part in parts:
         known[part.source, part.found, tuple(words(part.name))][part.type] += 1
-    return Accuracy(tuple(Outcome(label, _answer(label, known)) for label in labelled))
+    return PartAccuracy(tuple(LabelCheck(label, _answer(label, known)) for label in labelled))
 
 
-def _answer(label: Label, known: dict[_Key, Counter[Kind]]) -> Kind:
+def _answer(label: PartLabel, known: dict[_Key, Counter[PartType]]) -> PartType:
     types = known.get((label.url, label.found, tuple(words(label.text))), Counter())
     if not types.total():
-        return Kind.NONE
+        return PartType.NONE
     given = label.type if types[label.type] else types.most_common(1)[0][0]
     types[given] -= 1
     return given
 
 
-def read_labels(lines: Iterable[str], rules: UrlRules = RULES, where: str = "the labels") -> Iterator[Label]:
-    """The rows of a table separated by tabs, with a head that names the columns; further ones may stand in it."""
+def read_labels(lines: Iterable[str], rules: UrlRules = RULES, where: str = "the labels") -> Iterator[PartLabel]:
+    """The labels in a table with tabs, whose first line names the columns; it may have more columns."""
     numbered = enumerate(lines, 1)
     head = next(numbered, (1, ""))[1].rstrip("\r\n").split("\t")
     if missing := [column for column in COLUMNS if column not in head]:
@@ -112,7 +122,7 @@ def read_labels(lines: Iterable[str], rules: UrlRules = RULES, where: str = "the
             )
 
 
-def _label(row: dict[str, str], rules: UrlRules, where: str) -> Label:
+def _label(row: dict[str, str], rules: UrlRules, where: str) -> PartLabel:
     try:
         url, found, text, kind = (row[column].strip() for column in COLUMNS)
     except KeyError as missing:
@@ -122,8 +132,8 @@ def _label(row: dict[str, str], rules: UrlRules, where: str) -> Label:
     canonical = rules.canonical(url)
     if canonical is None:
         raise ForagerError(f"{where}: {url!r} is not an http or https URL")
-    if found not in set(Found):
+    if found not in set(FoundBy):
         raise ForagerError(f"{where}: kind is {found!r}: write heading or anchor")
-    if kind not in set(Kind):
-        raise ForagerError(f"{where}: type is {kind!r}: write one of {', '.join(Kind)}")
-    return Label(canonical, Found(found), text, Kind(kind))
+    if kind not in set(PartType):
+        raise ForagerError(f"{where}: type is {kind!r}: write one of {', '.join(PartType)}")
+    return PartLabel(canonical, FoundBy(found), text, PartType(kind))

@@ -1,4 +1,4 @@
-"""Course records out of a project: which of its pages are courses, and the pages of the crawl that belong to them."""
+"""The courses of a project, as records: finds the pages that are courses, and writes one JSON object for each."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from forager.collection.export import in_place
 from forager.crawl.folder import CrawlFolder
 from forager.errors import ForagerError, unknown
 from forager.store import Catalogue, aliases
-from forager.types import Page, Url
+from forager.types import RELEVANT, Page, Url
 from forager.web.page import parse
 from forager.web.urls import UrlRules
 
 COURSES = "courses"  # the name of the format
-GOAL = "goal"  # the label that path models give the pages they were taught to find
-RELEVANT = 0.5
+GOAL = "goal"  # the label that path models give to the pages they were trained to find
 
 
 def export_courses(
     project: CrawlFolder, target: Path, *, label: str | None = None, min_relevance: float | None = None
 ) -> int:
-    """Write one JSON object a course, one a line; returns how many. Which pages are courses: see `project_courses`."""
+    """Write one JSON object for each course, one on each line, and return how many (see `project_courses`)."""
     count = 0
     with in_place(target) as file:
         for course in project_courses(project, label=label, min_relevance=min_relevance):
@@ -36,8 +35,8 @@ def export_courses(
 def project_courses(
     project: CrawlFolder, *, label: str | None = None, min_relevance: float | None = None
 ) -> Iterator[Course]:
-    """The courses among the pages with this label; without one, among those that are at least so relevant, if it is
-    said how relevant; else among those labelled `goal`; if there are none, among the relevant ones."""
+    """The courses of a project. Their pages are those with the given label; without a label, those that are at least
+    `min_relevance` relevant; without both, those with the label `goal`, or the relevant ones if there are none."""
     with Catalogue(project.folder) as catalogue:
         chosen, seqs = _chosen(catalogue, label, min_relevance)
         rules = UrlRules(project.config.urls.strip, project.config.urls.longest)
@@ -45,7 +44,7 @@ def project_courses(
 
 
 class _Archive:
-    """The pages of a crawl by URL, also by one that was redirected to it."""
+    """Gives the page of a crawl at a URL, also through redirects."""
 
     def __init__(self, catalogue: Catalogue, seqs: dict[str, int], rules: UrlRules) -> None:
         self._catalogue, self._seqs, self._rules = catalogue, seqs, rules
@@ -59,7 +58,7 @@ class _Archive:
 
 
 def _chosen(catalogue: Catalogue, label: str | None, least: float | None) -> tuple[list[Url], dict[str, int]]:
-    """The pages that are courses, and where each page of the crawl lies."""
+    """The URLs of the course pages, and the sequence number of each page of the crawl."""
     seqs: dict[str, int] = {}
     labels: dict[str, list[Url]] = {}
     relevant: list[Url] = []
@@ -72,7 +71,7 @@ def _chosen(catalogue: Catalogue, label: str | None, least: float | None) -> tup
     if label is not None and label not in given:
         if given:
             raise unknown("label", label, given)
-        raise ForagerError(f"no page of {catalogue.folder} has a label: leave --label out, to take the relevant ones")
+        raise ForagerError(f"no page of {catalogue.folder} has a label: leave out --label, to use the relevant pages")
     chosen = labels[label] if label else relevant if least is not None else labels.get(GOAL) or relevant
     if not chosen:
         raise ForagerError(_without(catalogue, len(seqs), given, least))
@@ -80,13 +79,14 @@ def _chosen(catalogue: Catalogue, label: str | None, least: float | None) -> tup
 
 
 def _without(catalogue: Catalogue, pages: int, labels: set[str], least: float | None) -> str:
-    """What to do about a project without a course."""
+    """The error message for a project without courses."""
     folder = catalogue.folder
     if not pages:
         return f"{folder} has no pages yet: crawl first, with forager crawl {folder}"
-    named = "" if least is not None else f"is labelled {GOAL} or "
-    cure = f"name one of its labels with --label: {', '.join(sorted(labels)[:8])}" if labels else "ask for less"
-    return f"none of the {pages} pages in {folder} {named}is judged {least or RELEVANT} or more: crawl on, or {cure}"
+    labelled = "" if least is not None else f"is labelled {GOAL} or "
+    cure = f"choose a label with --label: {', '.join(sorted(labels)[:8])}" if labels else "lower --min-relevance"
+    wanted = f"{labelled}has a relevance of {least or RELEVANT} or more"
+    return f"none of the {pages} pages in {folder} {wanted}: crawl more, or {cure}"
 
 
 def read_courses(source: Path, *, label: str | None = None) -> Iterator[Course]:
@@ -109,4 +109,4 @@ def _course(line: bytes, where: str) -> Course:
         return msgspec.json.decode(line, type=Course)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         cure = f"make a file of them with forager export PROJECT FILE --format {COURSES}"
-        raise ForagerError(f"{where} is no course record ({error}): {cure}") from None
+        raise ForagerError(f"{where} is not a course record ({error}): {cure}") from None

@@ -1,12 +1,12 @@
-"""The headings of a page: h1 to h6, and what pages write instead: bold lines, terms of lists, lines with a colon.
+"""The headings of a page: h1 to h6, and what pages use instead: bold lines, terms of lists, lines with a colon.
 
-A page knows its leaves and the element that each sits in, not its boxes, so where a line ends is often a guess:
-    surely     at <br>, <hr>, an empty paragraph, an image; between two texts that sit directly in blocks; where a link
-               is in another kind of block than its neighbour
+A `Page` has its leaves and the element of each, but not its layout. So where a line ends is often a guess:
+    surely     at <br>, <hr>, an empty paragraph, an image; between two texts directly in blocks; where a link is in
+               another kind of block than the text beside it
     perhaps    around a bold text: if the sentence before it has ended and the next one begins; if it names something
                and surely ends, unless the sentence before it is unfinished
-A text counts as a heading if it is short, no sentence, begins like one and has a line of its own, or runs in with a
-colon; one that is not even bold must name a type besides. Bold texts three or more in a row are the head of a table.
+A text counts as a heading if it is short, is not a sentence, begins like a heading, and has a line of its own or ends
+with a colon. A text that is not bold must also name a type. Three or more bold texts in a row are the head of a table.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from itertools import groupby, islice
 
 import numpy as np
 
-from forager.collection.courses.kinds import Kind
-from forager.collection.courses.naming import named
+from forager.collection.courses.naming import named_type
+from forager.collection.courses.part_types import PartType
 from forager.types import Page
 
 BOLD_LEVEL, TERM_LEVEL, LINE_LEVEL = 7, 8, 9  # below h6
-MOST, MOST_LEAVES = 2_000, 100_000  # headings and leaves of a page that are looked at
+MOST, MOST_LEAVES = 2_000, 100_000  # headings and leaves of a page that are read
 LONGEST, LONGEST_BOLD, LONGEST_LINE = 160, 80, 40  # characters
 _LEAVES_OF_ONE = 40
-_MENU = 3  # links in a heading that is no heading but a row of links
+_MENU = 3  # a heading with so many links is a row of links
 
 _BOLD = frozenset(["b", "strong", "big", "u", "dt"])
-_MARKED = _BOLD | {"i", "em", "font", "blink"}  # these others need a line of their own
+_MARKED = _BOLD | {"i", "em", "font", "blink"}  # the added ones need a line of their own
 _LINES = frozenset(["p", "body", "center", "div", "dd", "blockquote", "section", "article", "main", "form", "address"])
 _CELLS = frozenset(["td", "li", "th", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "menu", "caption"])
 _ITEMS = frozenset(["td", "dd"])
@@ -44,8 +44,8 @@ _SENTENCE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Title:
-    """A heading and the leaves it covers."""
+class PageHeading:
+    """A heading, with the leaves that it covers."""
 
     level: int
     first: int
@@ -53,16 +53,16 @@ class Title:
     text: str
 
 
-@lru_cache(maxsize=4)  # a page is asked for its parts, its name and its number, one after the other
-def headings(page: Page) -> tuple[Title, ...]:
-    """In the order of the page; none inside another."""
+@lru_cache(maxsize=4)  # parts, name and number of a page are asked for one after the other
+def headings(page: Page) -> tuple[PageHeading, ...]:
+    """The headings of a page, in its order. None is inside another."""
     lines = _Lines(page)
     found = [*lines.marked_up(), *islice(lines.written(), MOST)]
     return tuple(sorted(found, key=lambda title: title.first)[:MOST])
 
 
 def clip(leaves: Sequence[str], longest: int) -> str:
-    """The text of leaves on one line, as far as it is needed."""
+    """The text of leaves on one line, at most so many characters."""
     words: list[str] = []
     size = 0
     for leaf in leaves:
@@ -75,21 +75,21 @@ def clip(leaves: Sequence[str], longest: int) -> str:
 
 
 class _Lines:
-    """The leaves of a page, and where among them lines begin."""
+    """The leaves of a page, and where lines begin."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
         self._leaves, self._tags = page.leaves[:MOST_LEAVES], page.tags[:MOST_LEAVES]
         self._taken = np.zeros(len(self._leaves), bool)  # by headings
-        self._linked: dict[int, str] = {}  # the block that a leaf of a link is in
+        self._linked: dict[int, str] = {}  # the block around a leaf that belongs to a link
         links = page.links
         for first, last, path in zip(links.first_leaf.tolist(), links.last_leaf.tolist(), links.tag_paths, strict=True):
             if first < len(self._leaves):
                 self._linked.update(dict.fromkeys(range(first, min(last + 1, first + _LEAVES_OF_ONE)), _block(path)))
 
-    def marked_up(self) -> list[Title]:
-        """h1 to h6. One that was left open, or is a paragraph in large letters, is cut to its first line."""
-        found: list[Title] = []
+    def marked_up(self) -> list[PageHeading]:
+        """The headings h1 to h6. One that is too long, for instance because it has no end, is cut to its first line."""
+        found: list[PageHeading] = []
         for heading in self._page.headings[:MOST]:
             first, last = heading.first_leaf, min(heading.last_leaf, len(self._leaves) - 1)
             if first > last or self._taken[first]:
@@ -99,7 +99,7 @@ class _Lines:
                 last = self._line_end(first, last)
                 text = self._text(first, last)
             if any(map(str.isalpha, text)) and len(text) <= LONGEST and self._links(first, last) < _MENU:
-                found.append(Title(heading.level, first, last, text))
+                found.append(PageHeading(heading.level, first, last, text))
                 self._taken[first : last + 1] = True
         return found
 
@@ -111,14 +111,14 @@ class _Lines:
         return int(high - low)
 
     def _line_end(self, first: int, last: int) -> int:
-        """The last leaf of the first line that says something."""
+        """The last leaf of the first line that has text."""
         for at in range(first + 1, min(last, first + _LEAVES_OF_ONE) + 1):
             if self._cut(at) and any(self._leaves[first:at]):
                 return at - 1
         return last
 
-    def written(self) -> Iterator[Title]:
-        """What stands for headings among the leaves that none of those covers."""
+    def written(self) -> Iterator[PageHeading]:
+        """Texts that serve as headings, among the leaves that h1 to h6 do not cover."""
         rows = self._in_rows()
         for at, (leaf, tag) in enumerate(zip(self._leaves, self._tags, strict=True)):
             if not leaf or len(leaf) > LONGEST_BOLD or self._taken[at] or at in self._linked or at in rows:
@@ -126,20 +126,20 @@ class _Lines:
             if not (tag in _MARKED or tag in _LINES or tag == "td") or not _begins(leaf) or _SENTENCE.search(leaf):
                 continue
             text = " ".join(leaf.split())
-            kind = named(text)
+            kind = named_type(text)
             if tag in _MARKED:
                 if self._is_bold_heading(at, kind):
-                    yield Title(TERM_LEVEL if tag == "dt" else BOLD_LEVEL, at, at, text)
-            elif kind not in (None, Kind.NONE) and self._is_line_heading(at):
-                yield Title(LINE_LEVEL, at, at, text)
+                    yield PageHeading(TERM_LEVEL if tag == "dt" else BOLD_LEVEL, at, at, text)
+            elif kind not in (None, PartType.NONE) and self._is_line_heading(at):
+                yield PageHeading(LINE_LEVEL, at, at, text)
 
     def _in_rows(self) -> set[int]:
-        """Leaves of the same mark, three or more in a row."""
+        """Leaves in the same element, such as <b>, if three or more stand in a row."""
         marked = ((at, self._tags[at]) for at, leaf in enumerate(self._leaves) if leaf and self._tags[at] in _MARKED)
         runs = (list(run) for _, run in groupby(enumerate(marked), key=lambda pair: (pair[1][0] - pair[0], pair[1][1])))
         return {at for run in runs if len(run) >= 3 for _, (at, _) in run}
 
-    def _is_bold_heading(self, at: int, kind: Kind | None) -> bool:
+    def _is_bold_heading(self, at: int, kind: PartType | None) -> bool:
         tag, before = self._tags[at], self._leaves[at - 1] if at else ""
         if tag == "dt" and before and self._tags[at - 1] in _MARKED - {"dt"}:
             return False  # <dt><b>Instructor</b> Ada Byron
@@ -174,7 +174,7 @@ class _Lines:
 
 
 def _begins(text: str) -> bool:
-    """Like a heading or a sentence: with a capital or a number."""
+    """Whether a text begins like a heading or a sentence: with a capital letter or a number."""
     letter = next((character for character in text[:4] if character.isalnum() or character in ":,;-"), "")
     return letter.isupper() or letter.isdecimal() or (letter.isalpha() and not letter.islower())
 

@@ -1,4 +1,4 @@
-"""The words of a subject, out of the courses found: what to look for in forums, videos or an encyclopedia.
+"""The words of a subject, from many courses: what to look for in forums, videos or an encyclopedia.
 
 Terms come from a course's name, from its syllabus, and from the headings and anchors of its assignments and lectures.
 A term is two or three words in a row without stop words among them, or a single word with stop words around it.
@@ -6,8 +6,8 @@ A term is two or three words in a row without stop words among them, or a single
     f(a) = sum over the courses of 2 [a in the name] + [a in the syllabus] + [a in such a heading or anchor]
     C(a) = log2(|a| + 1) (f(a) - mean of f(b) over the longer terms b that contain a)          |a| = number of words
 
-So many courses must share a term before it is ranked high, "scheduling" counts as a word only where it stands alone,
-and "vector machine" only where it is not a part of "support vector machine".
+So a term ranks high only if many courses share it, "scheduling" counts only where it stands alone, and "vector machine"
+only where it is not a part of "support vector machine".
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from dataclasses import dataclass
 from math import log2
 from typing import TypeAlias
 
-from forager.collection.courses.kinds import PLAIN, WORDS, Kind
 from forager.collection.courses.naming import singular
 from forager.collection.courses.numbers import DEPARTMENTS
+from forager.collection.courses.part_types import PLAIN, WORDS, PartType
 from forager.collection.courses.record import Course
 from forager.web.text import words
 
 MOST_WORDS = 3  # of a term
 IN_NAME = 2
 LONGEST = 20_000  # characters of a course's syllabus, and of its headings, that are read
-MOST_TERMS = 400_000  # kept while counting; beyond, the rarest half goes
+MOST_TERMS = 400_000  # in memory while counting; when there are more, the rarer half is dropped
 
 Term: TypeAlias = tuple[str, ...]
 
-_TOLD = (Kind.ASSIGNMENTS, Kind.LECTURES)
+_TOLD = (PartType.ASSIGNMENTS, PartType.LECTURES)
 _ADDRESS = re.compile(r"\S*(?:://|@|\w\.\w)\S*")  # of a page, a person, a newsgroup, a file
 _CUTS = re.compile(r"[^\w\s'’-]+|\s[-–—]+\s|\d+")
 _STOP = """
@@ -60,14 +60,16 @@ _STOP = """
 
 
 @dataclass(frozen=True, slots=True)
-class Keyword:
+class CourseKeyword:
+    """A term, with its rank."""
+
     term: str
     score: float  # C
     courses: int  # that have it
 
 
-def keywords(courses: Iterable[Course], most: int = 30) -> list[Keyword]:
-    """The best terms, best first; those of one course alone only if there is no other course."""
+def keywords(courses: Iterable[Course], most: int = 30) -> list[CourseKeyword]:
+    """The best terms, best first. A term of one course alone counts only if there is no other course."""
     f: Counter[Term] = Counter()
     spread: Counter[Term] = Counter()
     seen = 0
@@ -81,13 +83,13 @@ def keywords(courses: Iterable[Course], most: int = 30) -> list[Keyword]:
             spread = Counter({term: spread[term] for term in f})
     shared = {term: weight for term, weight in f.items() if spread[term] > 1 or seen == 1}
     scored = sorted(((-score, term) for term, score in _scores(shared)))
-    return [Keyword(" ".join(term), -score, spread[term]) for score, term in scored[:most]]
+    return [CourseKeyword(" ".join(term), -score, spread[term]) for score, term in scored[:most]]
 
 
 def _said(course: Course) -> Counter[Term]:
     """f of one course."""
     said = Counter(dict.fromkeys(_terms(course.name), IN_NAME))
-    said.update(set(_terms(_joined(part.text for part in course.parts if part.type is Kind.SYLLABUS))))
+    said.update(set(_terms(_joined(part.text for part in course.parts if part.type is PartType.SYLLABUS))))
     said.update(set(_terms(_joined(part.name for part in course.parts if part.type in _TOLD))))
     return said
 
@@ -126,7 +128,7 @@ def _scores(f: dict[Term, int]) -> Iterator[tuple[Term, float]]:
 
 
 def _stop_words() -> frozenset[str]:
-    """Those of the language and those of courses, whatever they are about."""
+    """Words of English, and words that courses of every subject use."""
     listed = (phrases for said in WORDS.values() for phrases in (said.always, said.head, said.alone))
     named = {phrase.strip() for phrases in listed for phrase in phrases.split(",")} - {"software"}
     return frozenset([*_STOP.split(), *PLAIN.split(), *DEPARTMENTS.split("|"), *named])

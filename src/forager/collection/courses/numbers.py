@@ -1,15 +1,15 @@
-"""The numbers by which universities call their courses: "CS 302", "COS226", "6.001", "15-411", "G22.2233", "22C:18"."""
+"""The numbers of courses, as universities write them: "CS 302", "COS226", "6.001", "15-411", "G22.2233", "22C:18"."""
 
 from __future__ import annotations
 
 import re
 
-# Departments whose codes are believed in small letters and with a single digit too: "cs6", "Math 3".
+# Departments whose codes count in small letters and with a single digit too: "cs6", "Math 3".
 DEPARTMENTS = (
     "cs|cse|csc|csci|cmsc|cmpsci|cmps|cmpt|cosc|cos|cps|cis|ics|eecs|ecs|ece|ee|cpsc|comp|math|stat|phys|chem|bio|econ"
     "|computer science"
 )
-# Capitals before a number that are no department.
+# Words before a number that are not a department.
 _OTHERS = (
     "room|rm|fall|spring|summer|winter|html|iso|part|unix|ada|lab|hw|ps|test|quiz|week|exam|mwf|mw|tth|tr|pc|vax|ibm"
     "|win|mips|rfc|pdp|mp|bldg|tel|fax|ext|page|vol|no|am|pm|may|june|july|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov"
@@ -37,7 +37,7 @@ def number_of(text: str) -> str:
 
 
 def without_number(text: str) -> str:
-    """The text with the numbers of courses cut out."""
+    """The text without the numbers of courses."""
     return _NUMBERS.sub(lambda found: " " if _is_number(found) else found[0], text[:LOOKED_AT]) + text[LOOKED_AT:]
 
 
@@ -48,7 +48,7 @@ def number_in_url(url: str) -> str:
 
 
 def same_course(one: str, other: str) -> bool:
-    """Whether two numbers may be those of one course: departments are written in many ways, so the digits decide."""
+    """Whether two numbers may belong to one course. The digits decide, because departments are written in many ways."""
     return not one or not other or _digits(one) == _digits(other)
 
 

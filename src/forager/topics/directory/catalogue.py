@@ -1,7 +1,7 @@
 """An imported directory: one SQLite file with the categories, their counts and their listings.
 
-An import writes beside the file and takes its place at the end, so that there is the old directory or the new one and
-never half of one. Every category has its ancestors before it: a parent's id is smaller than its children's.
+An import writes to another file and renames it at the end. So there is always the old directory or the new one, and
+never half of one. Every category comes after its ancestors: a parent's id is smaller than its children's.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from forager.errors import ForagerError, unknown
-from forager.topics.directory.listing import ROOT, Category, Item, Listing, Relation, parent
+from forager.topics.directory.listing import ROOT, Category, DirectoryItem, Listing, Relation, parent
 
 VERSION = 1
-APPLICATION = 0x666F7264  # "ford", in the head of the file
+APPLICATION = 0x666F7264  # "ford": marks the SQLite file as a directory
 BATCH = 10_000  # items to a transaction
-_REMEMBERED = 20_000  # ids of categories; dumps are ordered by category
-_BEAM, _SIBLINGS, _CANDIDATES = 3, 2000, 200  # how far the nearest names are looked for
-_LAST = chr(0x10FFFF)  # no name comes after it
+_REMEMBERED = 20_000  # ids of categories in memory; dumps are ordered by category
+_BEAM, _SIBLINGS, _CANDIDATES = 3, 2000, 200  # how many categories are searched for the nearest names
+_LAST = chr(0x10FFFF)  # comes after every name
 _TABLES = (
     "CREATE TABLE category(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, parent INTEGER,"
     " description TEXT NOT NULL DEFAULT '', own INTEGER NOT NULL DEFAULT 0, total INTEGER NOT NULL DEFAULT 0)",
@@ -32,27 +32,27 @@ _TABLES = (
     " description TEXT NOT NULL)",
     "CREATE TABLE relation(category INTEGER NOT NULL, kind TEXT NOT NULL, target TEXT NOT NULL, label TEXT NOT NULL)",
 )
-# A category and all below it, by whole parts, as a range of the index: "/" is the character after ".".
+# A category and all below it, by whole parts, as a range of the index ("/" is the character after ".").
 _BELOW = "c.name >= :under AND c.name < :upto AND (:under = '' OR c.name = :under OR c.name > :under || '.')"
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CategoryCount:
     """A category with its counts."""
 
     name: str
     own: int  # listings in it
-    total: int  # and in all below it
-    children: int  # categories directly below
+    total: int  # listings in it and in all categories below it
+    children: int  # categories directly below it
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """All there is to say of a category."""
+class CategoryDetails:
+    """Everything that a directory has about a category."""
 
-    category: Counted
+    category: CategoryCount
     description: str
-    children: tuple[Counted, ...]
+    children: tuple[CategoryCount, ...]
     relations: tuple[Relation, ...]
     examples: tuple[Listing, ...]
 
@@ -60,8 +60,8 @@ class Shown:
 # ---- importing ------------------------------------------------------------------------------------------------------
 
 
-def import_directory(items: Iterable[Item], file: Path) -> Counted:
-    """Make the file anew from what sources hold; the counts of its root. What there was is replaced at the end."""
+def import_directory(items: Iterable[DirectoryItem], file: Path) -> CategoryCount:
+    """Make the file from the items of sources, and give the counts of its root. An old file is replaced at the end."""
     beside = file.with_name(file.name + ".part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def import_directory(items: Iterable[Item], file: Path) -> Counted:
     return root
 
 
-def _fill(db: sqlite3.Connection, items: Iterable[Item]) -> Counted:
+def _fill(db: sqlite3.Connection, items: Iterable[DirectoryItem]) -> CategoryCount:
     # Nobody reads this file before it is whole, so it needs no journal.
     for pragma in ("journal_mode = OFF", "synchronous = OFF", f"application_id = {APPLICATION}"):
         db.execute(f"PRAGMA {pragma}")
@@ -88,7 +88,7 @@ def _fill(db: sqlite3.Connection, items: Iterable[Item]) -> Counted:
         intake.take(item)
     intake.flush()
     if not intake.taken:
-        raise ForagerError("the sources hold no listing and no category: nothing was imported")
+        raise ForagerError("the sources have no listing and no category: nothing was imported")
     _count(db)
     db.execute("CREATE INDEX relation_category ON relation(category)")
     db.execute(f"PRAGMA user_version = {VERSION}")
@@ -96,17 +96,17 @@ def _fill(db: sqlite3.Connection, items: Iterable[Item]) -> Counted:
 
 
 class _Intake:
-    """Items into rows, a transaction for each BATCH of them."""
+    """Writes items as rows, with one transaction for each BATCH of them."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._listings: list[tuple[int, str, str, str]] = []
-        self._ids: dict[str, int] = {}  # of categories met of late
+        self._ids: dict[str, int] = {}  # of the categories met last
         self.taken = 0
         db.execute("INSERT INTO category(id, name) VALUES (0, '')")
         db.execute("BEGIN")
 
-    def take(self, item: Item) -> None:
+    def take(self, item: DirectoryItem) -> None:
         if isinstance(item, Listing):
             self._listings.append((self._id(item.category), item.url, item.title, item.description))
         else:
@@ -123,7 +123,7 @@ class _Intake:
         self._listings.clear()
 
     def _id(self, name: str) -> int:
-        """The id of a category, which is made if need be, after its ancestors."""
+        """The id of a category. A new category is added after its ancestors."""
         missing = []
         while (id := self._known(name)) is None:
             missing.append(name)
@@ -155,7 +155,7 @@ class _Intake:
 
 
 def _count(db: sqlite3.Connection) -> None:
-    """Own and total counts, from the last category to the first: children come after their parents."""
+    """Fill in own and total counts, from the last category to the first, because children come after their parents."""
     db.execute("CREATE INDEX listing_category ON listing(category)")
     db.execute("CREATE INDEX category_parent ON category(parent)")
     parents = [row[0] for row in db.execute("SELECT parent FROM category ORDER BY id")]
@@ -175,7 +175,7 @@ def _count(db: sqlite3.Connection) -> None:
 
 
 class Directory:
-    """Read-only. `with Directory(file) as directory: directory.children("Arts")`."""
+    """An imported directory, to read. `with Directory(file) as directory: directory.children("Arts")`."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -190,7 +190,7 @@ class Directory:
             found = [0, 0]
         if found != [APPLICATION, VERSION]:
             self._db.close()
-            raise ForagerError(f"{file} is no directory that this program reads: import the sources again")
+            raise ForagerError(f"{file} is not a directory that this version can read: import the sources again")
 
     def close(self) -> None:
         self._db.close()
@@ -203,39 +203,39 @@ class Directory:
 
     @property
     def categories(self) -> int:
-        """How many there are, the root not counted."""
+        """The number of categories, without the root."""
         return int(self._db.execute("SELECT count(*) - 1 FROM category").fetchone()[0])
 
-    def counted(self, name: str = ROOT) -> Counted:
-        """The counts of a category; one that does not exist is told with the nearest that do."""
+    def counted(self, name: str = ROOT) -> CategoryCount:
+        """The counts of a category. If it does not exist, the error names the nearest ones that do."""
         try:
             return _counted(self._db, name)
         except LookupError:
             raise unknown("category", name, self._candidates(name)) from None
 
-    def children(self, name: str = ROOT) -> list[Counted]:
-        """The categories directly below, by name."""
+    def children(self, name: str = ROOT) -> list[CategoryCount]:
+        """The categories directly below one, in the order of their names."""
         self.counted(name)
         sql = f"{_COUNTED} WHERE c.parent = (SELECT id FROM category WHERE name = ?) ORDER BY c.name"
-        return [Counted(*row) for row in self._db.execute(sql, (name,))]
+        return [CategoryCount(*row) for row in self._db.execute(sql, (name,))]
 
-    def show(self, name: str, examples: int = 5) -> Shown:
-        """With the first listings of the category, or of those below it if it has none itself."""
+    def show(self, name: str, examples: int = 5) -> CategoryDetails:
+        """Everything about a category, with its first listings, or those of the categories below it if it has none."""
         category = self.counted(name)
         id, description = self._one("SELECT id, description FROM category WHERE name = ?", name)
         rows = self._db.execute("SELECT kind, target, label FROM relation WHERE category = ? ORDER BY rowid", (id,))
         relations = tuple(Relation(*row) for row in rows)
         listed = tuple(islice(self.listings(name), examples))
-        return Shown(category, description, tuple(self.children(name)), relations, listed)
+        return CategoryDetails(category, description, tuple(self.children(name)), relations, listed)
 
     def listings(self, under: str = ROOT) -> Iterator[Listing]:
-        """The listings of a category and of all below it, by category, in a stream."""
+        """The listings of a category and of all below it, one at a time, in the order of the categories."""
         sql = "SELECT l.url, c.name, l.title, l.description FROM category c CROSS JOIN listing l ON l.category = c.id"
         rows = self._db.execute(f"{sql} WHERE {_BELOW} ORDER BY c.name, l.id", self._range(under))
         return (Listing(*row) for row in rows)
 
     def counts(self, under: str = ROOT) -> Iterator[tuple[str, int]]:
-        """A category and all below it by name, each with the number of its own listings."""
+        """A category and all below it, in the order of their names, each with the number of its own listings."""
         sql = f"SELECT c.name, c.own FROM category c WHERE {_BELOW} ORDER BY c.name"
         return self._db.execute(sql, self._range(under))
 
@@ -247,7 +247,7 @@ class Directory:
         return self._db.execute(sql, (name,)).fetchone()
 
     def _candidates(self, name: str) -> list[str]:
-        """Names that may be meant: like it part by part from the root, and the same last part anywhere."""
+        """Names that the user may have meant: similar part by part from the root, or with the same last part."""
         beam, below = [ROOT], self._below(ROOT)
         for part in name.split("."):
             near = [found for above in beam for found in _alike(part, self._below(above))]
@@ -267,7 +267,7 @@ class Directory:
 
 
 def _alike(part: str, names: list[str]) -> list[str]:
-    """Those of the names whose last part is like the given one, the most alike first."""
+    """The names whose last part is similar to the given one, the most similar first."""
     lasts = {name.rpartition(".")[2].lower(): name for name in names}
     return [lasts[last] for last in get_close_matches(part.lower(), lasts, n=_BEAM)]
 
@@ -275,8 +275,8 @@ def _alike(part: str, names: list[str]) -> list[str]:
 _COUNTED = "SELECT c.name, c.own, c.total, (SELECT count(*) FROM category b WHERE b.parent = c.id) FROM category c"
 
 
-def _counted(db: sqlite3.Connection, name: str) -> Counted:
+def _counted(db: sqlite3.Connection, name: str) -> CategoryCount:
     row = db.execute(f"{_COUNTED} WHERE c.name = ?", (name,)).fetchone()
     if row is None:
         raise LookupError(name)
-    return Counted(*row)
+    return CategoryCount(*row)

@@ -1,4 +1,4 @@
-"""The words of a directory of topics: listings, categories, and what happened while a source was read."""
+"""The words of a directory of topics: listings, categories, and the progress of reading a source."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from forager.errors import ForagerError
 
-ROOT = ""  # the category above all
+ROOT = ""  # the category above all others
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_REMEMBERED = 20  # faults whose place is kept; the others are counted
+_REMEMBERED = 20  # faults that are kept with their place; the others are only counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,43 +28,44 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A link from a category to another one, of the kinds narrow, related, symbolic and altlang."""
+    """A link from one category to another. The kinds are narrow, related, symbolic and altlang."""
 
     kind: str
     target: str
-    label: str = ""  # the name the target goes by here
+    label: str = ""  # the name that the target has here
 
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """What a source says of a category; it may have no listing."""
+    """What a source says about a category, which may have no listing."""
 
     name: str
     description: str = ""
     relations: tuple[Relation, ...] = ()
 
 
-Item: TypeAlias = Listing | Category
+DirectoryItem: TypeAlias = Listing | Category
 
 
 def dotted(parts: Iterable[str]) -> str:
-    """A category of the given parts, outermost first. A dot separates levels only: one inside a part becomes _."""
+    """A category from its parts, outermost first. A dot inside a part becomes _, because dots separate levels."""
     cleaned = (one_line(part).replace(" ", "_").replace(".", "_") for part in parts)
     return ".".join(part for part in cleaned if part)
 
 
 def parent(name: str) -> str:
+    """The category above; ROOT for a topmost one."""
     return name.rpartition(".")[0]
 
 
 def one_line(text: str | None) -> str:
-    """Without line breaks, and without what a terminal would obey: directories are by strangers."""
+    """Without line breaks and control characters: strangers write directories, and a terminal would obey them."""
     line = " ".join(text.split()) if text else ""
     return line if line.isprintable() else _CONTROL.sub("", line)
 
 
-class Skip(StrEnum):
-    """Why something in a source became no listing."""
+class SkipReason(StrEnum):
+    """Why something in a source did not become a listing."""
 
     MALFORMED = "malformed"
     NOT_HTTP = "not an http URL"
@@ -73,7 +74,9 @@ class Skip(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SourceFault:
+    """A malformed place in a source."""
+
     source: str
     line: int  # from 1
     byte: int  # from 0, after decompression
@@ -83,27 +86,29 @@ class Fault:
         return f"{self.source} line {self.line}, byte {self.byte}: {self.what}"
 
 
-class Reading:
-    """How far the reading of sources is and what was skipped. A strict one stops at what is malformed."""
+class ImportProgress:
+    """How much of the sources was read, and what was skipped. A strict import stops at the first malformed place."""
 
-    def __init__(self, *, strict: bool = False, each: Callable[[Reading], None] = lambda reading: None) -> None:
+    def __init__(self, *, strict: bool = False, each: Callable[[ImportProgress], None] = lambda progress: None) -> None:
         self.strict = strict
         self.bytes = 0  # read so far, after decompression
-        self.skipped: Counter[Skip] = Counter()
-        self.faults: list[Fault] = []  # the first of them
+        self.skipped: Counter[SkipReason] = Counter()
+        self.faults: list[SourceFault] = []  # the first of them
         self._each = each
 
     def advance(self, count: int) -> None:
-        """So many bytes more; `each` hears of it."""
+        """Count more bytes, and call `each`."""
         self.bytes += count
         self._each(self)
 
-    def skip(self, why: Skip) -> None:
+    def skip(self, why: SkipReason) -> None:
+        """Count something that is left out."""
         self.skipped[why] += 1
 
-    def fault(self, fault: Fault) -> None:
+    def fault(self, fault: SourceFault) -> None:
+        """Count a malformed place; a strict import raises."""
         if self.strict:
-            raise ForagerError(f"{fault}; without --strict it would be skipped")
-        self.skip(Skip.MALFORMED)
+            raise ForagerError(f"{fault}; leave out --strict to skip such places")
+        self.skip(SkipReason.MALFORMED)
         if len(self.faults) < _REMEMBERED:
             self.faults.append(fault)

@@ -5,10 +5,10 @@
     the own examples of a v that still has children go to one more leaf, v.Other
     of each class at most k examples are used
 
-Whatever the order, the result is the same: a category goes if and only if all below it has gone and what has come
-together in it is fewer than k. So one pass from the deepest category upwards does it. The root is never deleted. An
-"Other" leaf may have fewer than k examples. If a category is itself named Other and remains, it takes in what goes to
-its parent's Other leaf, or to its own Other leaf if it has children.
+The order does not change the result: a category is deleted if and only if all categories below it are deleted and the
+examples gathered in it are fewer than k. So one pass from the deepest category upwards is enough. The root is never
+deleted. An "Other" leaf may have fewer than k examples. If a category is itself named Other and remains, it also gets
+the examples of its parent's Other leaf, or of its own Other leaf if it has children.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ OTHER = "Other"
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
-    leaf_of: Mapping[str, str]  # the class of each category, also of those that were only implied
+class PrunedClasses:
+    """The classes that a directory was pruned to."""
+
+    leaf_of: Mapping[str, str]  # the class of each category, also of those without listings of their own
     sizes: Mapping[str, int]  # examples of each class, by name
 
 
-def prune(counts: Mapping[str, int], k: int, root: str = ROOT) -> Pruned:
-    """Classes of about k examples or more, from the number of examples at each category below the root."""
+def prune(counts: Mapping[str, int], k: int, root: str = ROOT) -> PrunedClasses:
+    """Classes with k examples or more, from the number of examples of each category below the root."""
     if k < 1:
-        raise ForagerError(f"k is the least number of examples of a class and must be at least 1, not {k}")
+        raise ForagerError(f"k is {k}, but a class must have at least 1 example: give a larger k")
     own = _with_ancestors(counts, root)
     upwards = sorted(own, key=lambda name: name.count(".") if name else -1, reverse=True)
     children: Counter[str] = Counter()  # that remain
@@ -52,14 +54,14 @@ def prune(counts: Mapping[str, int], k: int, root: str = ROOT) -> Pruned:
     for name, count in own.items():
         if name not in gone and count:
             sizes[leaf_of[name]] += count
-    return Pruned(leaf_of, dict(sorted(sizes.items())))
+    return PrunedClasses(leaf_of, dict(sorted(sizes.items())))
 
 
 def _with_ancestors(counts: Mapping[str, int], root: str) -> dict[str, int]:
     own = {root: 0, **counts}
     for name in counts:
         if root != ROOT and not below(name, root):
-            raise ForagerError(f"{name} is not below {root}: prune what is below one category")
+            raise ForagerError(f"{name} is not below {root}: prune only categories below one root")
         above = name
         while above != root and (above := parent(above)) not in own:
             own[above] = 0
@@ -67,14 +69,16 @@ def _with_ancestors(counts: Mapping[str, int], root: str) -> dict[str, int]:
 
 
 def _class(name: str, children: Mapping[str, int]) -> str:
-    """The class of a remaining category's own examples: itself if it is a leaf, else its Other leaf."""
+    """The class of the own examples of a remaining category: itself if it is a leaf, else its Other leaf."""
     while not name or children[name]:
         name = f"{name}.{OTHER}" if name else OTHER
     return name
 
 
-def balanced(listings: Iterable[Listing], pruned: Pruned, k: int, seed: int = 0) -> Iterator[tuple[str, Listing]]:
-    """At most k listings of each class, each with its class: a random sample without replacement, in one pass.
+def balanced(
+    listings: Iterable[Listing], pruned: PrunedClasses, k: int, seed: int = 0
+) -> Iterator[tuple[str, Listing]]:
+    """At most k listings of each class, with the name of the class: a random sample without replacement, in one pass.
 
     A listing is taken with the probability wanted / left of its class; `listings` are those that were counted.
     """

@@ -1,12 +1,12 @@
-"""The dumps of the Open Directory, `content.rdf.u8` and `structure.rdf.u8`, gigabytes in constant memory.
+"""Reads the dumps of the Open Directory, `content.rdf.u8` and `structure.rdf.u8`: gigabytes in constant memory.
 
-Real dumps are not well-formed XML: they have control characters, bad UTF-8 and bare ampersands here and there, so no
-XML parser comes to their end. Therefore the file is cut at `<Topic` and `<ExternalPage`, and each block is parsed by
-itself; a malformed one costs nothing but itself. For speed, blocks are parsed many at a time, and one by one only where
-that fails. The namespaces are those the root declares.
+Real dumps are not well-formed XML: some places have control characters, bad UTF-8 or bare ampersands, and there an XML
+parser would stop. So the file is cut at `<Topic` and `<ExternalPage`, and each block is parsed alone; a malformed block
+loses only itself. For speed, many blocks are parsed at once, and one by one only where that fails. The namespaces are
+those that the root declares.
 
-A page without a `<topic>` belongs to the Topic before it. Aliases repeat what `symbolic` says and are passed over, and
-a block inside a comment counts.
+A page without a `<topic>` belongs to the Topic before it. Aliases are ignored, because they repeat what `symbolic`
+says. A block inside a comment counts.
 """
 
 from __future__ import annotations
@@ -22,11 +22,21 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from forager.files import open_bytes
-from forager.topics.directory.listing import Category, Fault, Item, Listing, Reading, Relation, Skip, dotted, one_line
+from forager.topics.directory.listing import (
+    Category,
+    DirectoryItem,
+    ImportProgress,
+    Listing,
+    Relation,
+    SkipReason,
+    SourceFault,
+    dotted,
+    one_line,
+)
 from forager.web.urls import RULES
 
 CHUNK = 1 << 18
-LONGEST = 8 << 20  # bytes of a block: one that has no end is not kept in memory for ever
+LONGEST = 8 << 20  # bytes of a block, so that one without an end does not fill the memory
 RELATIONS = frozenset({"narrow", "related", "symbolic", "altlang"})
 _BLOCK = re.compile(rb"<(ExternalPage|Topic)(?=[\s>/])")
 _ALONE = re.compile(rb"<[^<>]*/>")  # a block of one tag
@@ -35,26 +45,28 @@ _NAMESPACES = b' xmlns:r="http://www.w3.org/TR/RDF/" xmlns:d="http://purl.org/dc
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RdfBlock:
+    """A Topic or ExternalPage, as it stands in the file."""
+
     text: bytes
     line: int
     byte: int
-    whole: bool  # it has an end
+    whole: bool  # whether it has an end
 
 
-def read_rdf(file: Path, reading: Reading) -> Iterator[Item]:
-    """Pages as listings, Topics as categories, in the order of the file."""
+def read_rdf(file: Path, progress: ImportProgress) -> Iterator[DirectoryItem]:
+    """Its pages as listings and its Topics as categories, in the order of the file."""
     with open_bytes(file) as stream:
-        yield from _Dump(str(file), reading).items(stream)
+        yield from _Dump(str(file), progress).items(stream)
 
 
 class _Dump:
-    def __init__(self, source: str, reading: Reading) -> None:
-        self._source, self._reading = source, reading
+    def __init__(self, source: str, progress: ImportProgress) -> None:
+        self._source, self._progress = source, progress
         self._head = b"<f" + _NAMESPACES + b">"
         self._topic = ""  # of the Topic last seen
 
-    def items(self, stream: BinaryIO) -> Iterator[Item]:
+    def items(self, stream: BinaryIO) -> Iterator[DirectoryItem]:
         for blocks in self._batches(stream):
             for element in self._elements(blocks):
                 item = self._page(element) if _local(element.tag) == "ExternalPage" else self._category(element)
@@ -63,11 +75,11 @@ class _Dump:
 
     # ---- cutting
 
-    def _batches(self, stream: BinaryIO) -> Iterator[list[Block]]:
-        """The blocks of the file, some at a time. The last one of a chunk waits for what comes after it."""
+    def _batches(self, stream: BinaryIO) -> Iterator[list[RdfBlock]]:
+        """The blocks of the file, several at a time. The last block of a chunk waits for the next chunk."""
         held, byte, line = b"", 0, 1
         while chunk := stream.read(CHUNK):
-            self._reading.advance(len(chunk))
+            self._progress.advance(len(chunk))
             found = held + chunk
             if byte == 0:
                 self._declare(found)
@@ -79,7 +91,7 @@ class _Dump:
             held, byte, line = found[end:], byte + end, line + found.count(b"\n", 0, end)
         yield self._blocks(held, [match.start() for match in _BLOCK.finditer(held)], byte, line)
 
-    def _blocks(self, found: bytes, starts: list[int], byte: int, line: int) -> list[Block]:
+    def _blocks(self, found: bytes, starts: list[int], byte: int, line: int) -> list[RdfBlock]:
         blocks, counted = [], 0
         for start, after in pairwise([*(start for start in starts if start < len(found)), len(found)]):
             line, counted = line + found.count(b"\n", counted, start), start
@@ -87,7 +99,7 @@ class _Dump:
         return blocks
 
     def _declare(self, found: bytes) -> None:
-        """Take over the namespaces of the root, if they can be parsed."""
+        """Use the namespaces of the root, if they can be parsed."""
         root = _ROOT.search(found)
         if root is None:
             return
@@ -100,14 +112,14 @@ class _Dump:
 
     # ---- parsing
 
-    def _elements(self, blocks: list[Block]) -> Iterator[Element]:
+    def _elements(self, blocks: list[RdfBlock]) -> Iterator[Element]:
         if all(block.whole for block in blocks):
             try:
                 together = fromstring(self._wrapped(b"\n".join(block.text for block in blocks)))
             except ParseError:
                 pass
             else:
-                if len(together) == len(blocks):  # else one has swallowed others, in an open comment for instance
+                if len(together) == len(blocks):  # else a block has swallowed others, for instance in an open comment
                     yield from together
                     return
         for block in blocks:
@@ -118,9 +130,9 @@ class _Dump:
     def _wrapped(self, text: bytes) -> bytes:
         return b"".join((self._head, text, b"</f>"))
 
-    def _alone(self, block: Block) -> Element | None:
+    def _alone(self, block: RdfBlock) -> Element | None:
         if not block.whole:
-            self._reading.fault(Fault(self._source, block.line, block.byte, "the block has no end"))
+            self._progress.fault(SourceFault(self._source, block.line, block.byte, "the block has no end"))
             return None
         try:
             return fromstring(self._wrapped(block.text))[0]
@@ -128,11 +140,11 @@ class _Dump:
             at = self._place(block)
             line = block.line + block.text.count(b"\n", 0, at)
             what = str(error).partition(":")[0]
-            self._reading.fault(Fault(self._source, line, block.byte + at, what))
+            self._progress.fault(SourceFault(self._source, line, block.byte + at, what))
             return None
 
-    def _place(self, block: Block) -> int:
-        """Where in a block it is that the parser stops."""
+    def _place(self, block: RdfBlock) -> int:
+        """The place in a block where the parser stops."""
         parser = ParserCreate(namespace_separator=" ")
         try:
             parser.Parse(self._wrapped(block.text), True)
@@ -147,10 +159,10 @@ class _Dump:
         category = _category_name(texts.get("topic") or self._topic)
         url = RULES.canonical(_attribute(element, "about"))
         if url is None:
-            self._reading.skip(Skip.NOT_HTTP)
+            self._progress.skip(SkipReason.NOT_HTTP)
             return None
         if not category:
-            self._reading.skip(Skip.NO_CATEGORY)
+            self._progress.skip(SkipReason.NO_CATEGORY)
             return None
         return Listing(url, category, texts.get("Title", ""), texts.get("Description", ""))
 
@@ -167,14 +179,14 @@ class _Dump:
         return Category(name, description, tuple(relations)) if name else None
 
 
-def _block(text: bytes, line: int, byte: int) -> Block:
-    """The block at the beginning of a text in which no other one begins."""
+def _block(text: bytes, line: int, byte: int) -> RdfBlock:
+    """The block at the beginning of a text that has no other block."""
     alone = _ALONE.match(text)
     if alone:
-        return Block(alone[0], line, byte, True)
+        return RdfBlock(alone[0], line, byte, True)
     close = b"</ExternalPage>" if text.startswith(b"<E") else b"</Topic>"
     end = text.find(close)
-    return Block(text, line, byte, False) if end < 0 else Block(text[: end + len(close)], line, byte, True)
+    return RdfBlock(text, line, byte, False) if end < 0 else RdfBlock(text[: end + len(close)], line, byte, True)
 
 
 @lru_cache(maxsize=1024)  # the pages of a category follow one another
@@ -184,7 +196,7 @@ def _category_name(path: str) -> str:
 
 
 def _relation(kind: str, resource: str) -> Relation:
-    """`Label:Top/A/B` for kinds that have labels; names of categories may have colons too."""
+    """From `Label:Top/A/B` for kinds with labels; names of categories may have colons too."""
     label, colon, target = resource.partition(":")
     if kind in ("symbolic", "altlang") and colon and "/" not in label:
         return Relation(kind, _category_name(target), label)

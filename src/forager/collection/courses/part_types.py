@@ -1,11 +1,12 @@
-"""The types of what a course has, and the words that name them.
+"""The types of the parts of a course, and the words that name them.
 
-A phrase of the table counts in one of four ways:
-    always   wherever it stands: "homework" in "Homework groups"
+A phrase of the table counts by one of four rules:
+    always   in every position: "homework" in "Homework groups"
     head     as the last words of a noun phrase: "notes" in "Prolog notes", not in "Notes server"
     alone    if the rest is numbers and plain words: "final" in "Information on the final", not in "Final version"
     first    at the beginning: "Prof. Knuth", not "Algorithms, Prof. Knuth", which is the title of a course
-It is found in singular and plural; one written here in the plural is found only so. # stands for a number.
+A phrase counts in singular and plural; a phrase that stands here in the plural counts only in the plural. # stands for
+a number.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class PartType(StrEnum):
     """The type of a part of a course."""
 
     ASSIGNMENTS = "assignments"
@@ -32,8 +33,8 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """Phrases, separated by commas."""
+class PartWords:
+    """The phrases that name a type, by rule; they are separated by commas."""
 
     always: str = ""
     head: str = ""
@@ -42,7 +43,7 @@ class Words:
 
 
 WORDS = {
-    Kind.ASSIGNMENTS: Words(
+    PartType.ASSIGNMENTS: PartWords(
         always="""
             assignment, homework, home work, hw, hws, hwk, project, exercise, problem set, problem sheet, pset, ps #,
             lab #, labs, lab assignment, lab exercise, lab project, lab report, laboratory assignment,
@@ -51,24 +52,24 @@ WORDS = {
         head="problems, solution",
         alone="lab, laboratory, program, problem",
     ),
-    Kind.LECTURES: Words(
+    PartType.LECTURES: PartWords(
         always="lecture, lecture note, lecture material, lecture script, class note, classnote, course note",
         head="notes, handout, hand out",
         alone="lesson",
     ),
-    Kind.SLIDES: Words(
+    PartType.SLIDES: PartWords(
         always="slide, lecture slide, transparency, overhead, viewgraph, foil, powerpoint, power point",
         head="presentations",
     ),
-    Kind.EXAMS: Words(
+    PartType.EXAMS: PartWords(
         always="exam, examination, midterm, mid term, prelim, test #, tests, study guide, review sheet",
         alone="final, test",
     ),
-    Kind.QUIZZES: Words(
+    PartType.QUIZZES: PartWords(
         always="quiz, quize, self test, self assessment, review question, sample question",
         alone="questions",
     ),
-    Kind.TUTORIALS: Words(
+    PartType.TUTORIALS: PartWords(
         always="""
             tutorial, recitation, recitation note, discussion section, discussion session, section note, help session,
             review session, crash course, primer
@@ -76,7 +77,7 @@ WORDS = {
         head="tutoring, guide",
         alone="discussion",
     ),
-    Kind.READINGS: Words(
+    PartType.READINGS: PartWords(
         always="""
             readings, reading list, reading assignment, reading material, required reading, recommended reading,
             suggested reading, assigned reading, outside reading, additional reading, supplementary reading,
@@ -87,13 +88,13 @@ WORDS = {
         head="books, references",
         alone="reading, text, book, reference, papers, articles",
     ),
-    Kind.VIDEOS: Words(
+    PartType.VIDEOS: PartWords(
         always="""
             videos, video lecture, lecture video, video tape, videotape, video clip, animations, movies, recordings,
             webcast, screencast, podcast
             """,
     ),
-    Kind.SYLLABUS: Words(
+    PartType.SYLLABUS: PartWords(
         always="""
             syllabus, syllabi, course description, class description, catalog description, catalogue description,
             course outline, class outline, topic outline, course overview, class overview, course objective,
@@ -104,7 +105,7 @@ WORDS = {
             """,
         alone="outline, overview, description, topics, objective, goal, synopsis, aim, learning outcome",
     ),
-    Kind.STAFF: Words(
+    PartType.STAFF: PartWords(
         always="""
             staff, teaching staff, course staff, personnel, instructor, lecturer, teacher, tutors, grader, secretary,
             teaching assistant, teaching fellow, course assistant, graduate assistant, administrative assistant, ta,
@@ -116,7 +117,7 @@ WORDS = {
             """,
         first="professor, prof, dr, reaching",
     ),
-    Kind.SCHEDULE: Words(
+    PartType.SCHEDULE: PartWords(
         always="""
             schedule, calendar, timetable, important date, due date, deadline, class meeting, meeting time,
             meeting place, class time, class hour, course hour, lecture time, lecture hour, lab hour, time and place,
@@ -124,7 +125,7 @@ WORDS = {
             """,
         alone="week #, meeting, time, place, location, dates, agenda, when, where",
     ),
-    Kind.NONE: Words(  # what courses have besides: named, so that it is not taken for a part of what it stands under
+    PartType.NONE: PartWords(  # named, so that it does not get the type of the heading above it
         always="""
             grade, grading, gradebook, score, statistic, stat, policy, attendance, participation, cheating, plagiarism,
             collaboration, honor code, academic integrity, academic honesty, announcement, news, newsgroup, news group,
