@@ -85,10 +85,12 @@ class Project(CrawlFolder):
         with Catalogue(self.folder) as catalogue:
             return catalogue.status()
 
-    def pages(self, min_relevance: float | None = None) -> Iterator[Entry]:
-        """The pages in the order in which they were fetched; those at least so relevant, if that is given."""
+    def pages(
+        self, min_relevance: float | None = None, *, order: str = "oldest", limit: int | None = None
+    ) -> Iterator[Entry]:
+        """The pages, or those at least so relevant. `order`: oldest, newest, relevance, score or url."""
         with Catalogue(self.folder) as catalogue:
-            yield from catalogue.pages(min_relevance=min_relevance)
+            yield from catalogue.pages(min_relevance=min_relevance, order=order, limit=limit)
 
     def why(self, url: str) -> list[Waypoint]:
         """The way from a seed to a URL, with the score of each link."""

@@ -15,7 +15,6 @@ from forager.cli.progress import Progress, counting
 from forager.cli.terminal import JsonLines, JsonObject, ProjectFolder, err, out, say
 from forager.cli.topics import critic_with_progress
 from forager.collection.courses.export import COURSES, export_courses
-from forager.collection.explain import explain
 from forager.collection.export import FORMATS
 from forager.collection.export import export as export_collection
 from forager.config import read_config
@@ -25,7 +24,7 @@ from forager.crawl.stats import CrawlStats
 from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue, Entry, SearchIndex
-from forager.topics.topic_critic import found_by_topic, train_critic
+from forager.topics.topic_critic import found_by_topic
 from forager.types import FIRST_OF_ALL
 from forager.web.urls import RULES
 
@@ -196,14 +195,8 @@ def why(
             score = "seed" if math.isinf(step.score) else f"{step.score:.3f}"
             judged = "" if math.isnan(step.relevance) else f"  relevance {step.relevance:.3f}"
             print(f"{step.depth:>3}  {score:>7}  {step.outcome:<8}{judged}  {step.url}  {step.title or step.reason}")
-    for words, weight in asyncio.run(_explained(Project(project), url)):
+    for words, weight in asyncio.run(Project(project).explain(url))[:EXPLAINED]:
         print(json.dumps({"words": words, "weight": weight}) if as_json else f"     {weight:>+7.3f}  {words}")
-
-
-async def _explained(project: Project, url: str) -> list[tuple[str, float]]:
-    """The words behind a score, if the strategy can explain it."""
-    trained = await train_critic(project)
-    return explain(project, url, trained.critic, trained.query)[:EXPLAINED]
 
 
 def search(

@@ -8,7 +8,6 @@ import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from getpass import getuser
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -30,10 +29,6 @@ from forager.store.journal import learnt_of
 from forager.store.models import Checkpoints
 from forager.store.verdicts import (
     NAMELESS,
-    PageVerdict,
-    VerdictUse,
-    add_verdicts,
-    check_label,
     is_judge_name,
     parse_labels,
 )
@@ -41,7 +36,7 @@ from forager.strategies import strategy_names
 from forager.teaching.train_strategy import CRITIC as CRITIC_FILE
 from forager.teaching.train_strategy import STRATEGY as STRATEGY_FILE
 from forager.teaching.train_strategy import read_report
-from forager.topics.topic_critic import TopicCritic, focus_of, train_critic
+from forager.topics.topic_critic import TopicCritic, train_critic
 from forager.types import Parts
 from forager.web.scope import Within
 from forager.web.urls import RULES
@@ -350,15 +345,8 @@ def label(
     else:
         raise ForagerError("give a URL and a verdict (relevant or irrelevant), or --file FILE")
     labels = parse_labels(lines, RULES, str(file or "the command"))
-    classes = focus_of(found.config.topic) if found.config.topic else ()
-    judge, now, verdicts = _judge_of_labels(), datetime.now(UTC), []
-    with Catalogue(project) as catalogue:
-        for each, said in labels.items():
-            check_label(said, classes)
-            critics = [entry.critic for entry in catalogue.find(each)]  # a URL that the crawl never found is an error
-            verdicts.append(PageVerdict(each, said, judge, now, critics[-1] if critics else "", VerdictUse.TEACH))
-    add_verdicts(project, verdicts)
-    print(f"{len(verdicts)} pages labelled; forager retrain {project} learns from them")
+    found.label({str(each): said for each, said in labels.items()}, judge=_judge_of_labels())
+    print(f"{len(labels)} pages labelled; forager retrain {project} learns from them")
 
 
 def _judge_of_labels() -> str:

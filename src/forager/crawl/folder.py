@@ -37,9 +37,9 @@ CONFIG, SEEDS = "forager.toml", "seeds.txt"
 class CrawlFolder:
     """A folder with a crawl in it. What people use is `forager.Project`, which adds topics and collections."""
 
-    def __init__(self, folder: Path, config: CrawlConfig | None = None) -> None:
+    def __init__(self, folder: str | Path, config: CrawlConfig | None = None) -> None:
         """A folder with a configuration in it; or one that needs none, because it is given."""
-        self.folder = folder
+        self.folder = folder = Path(folder)
         if config is None:
             if not (folder / CONFIG).is_file():
                 raise ForagerError(f"{folder} is no project: it has no {CONFIG}; make one with `forager new {folder}`")
@@ -48,8 +48,9 @@ class CrawlFolder:
         self._rules = rules_of(config)
 
     @classmethod
-    def create(cls, folder: Path, toml: str, seeds: Sequence[str] = ()) -> Self:
+    def create(cls, folder: str | Path, toml: str, seeds: Sequence[str] = ()) -> Self:
         """A folder with this configuration and these seeds. Nothing that is there is overwritten."""
+        folder = Path(folder)
         if (folder / CONFIG).exists():
             raise ForagerError(f"{folder} has a {CONFIG} already: choose another folder, or edit that file")
         for url in seeds:

@@ -17,7 +17,6 @@ they stood at the beginning of verdicts.tsv, and they are never changed.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -25,6 +24,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+
+from filelock import FileLock
 
 from forager.errors import ForagerError, unknown
 from forager.types import Url
@@ -78,8 +79,7 @@ def add_verdicts(project: Path, verdicts: Iterable[PageVerdict]) -> None:
     file = project / FILE
     lines = "".join(map(_line, verdicts))
     try:
-        with file.open("a+b") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)  # released when the file is closed
+        with FileLock(file.with_suffix(".lock"), mode=0o644), file.open("a+b") as stream:
             stream.seek(0)
             whole = stream.read().rfind(b"\n") + 1
             stream.truncate(whole)
