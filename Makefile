@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# a folder of recorded webs, for `make lab` and the studies
+WEBS ?=
 
 .PHONY: demo test lint lab study-webs study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
 
@@ -22,8 +24,12 @@ lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+.PHONY: docs
+docs: $(VENV)/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 lab: $(VENV)/ready
-	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS)
+	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS) $(if $(WEBS),--webs "$(WEBS)")
 
 # The studies need recorded webs: WEBS is a folder that holds wikispeedia and webkb.
 study-webs:
@@ -51,4 +57,4 @@ bench-stages: $(VENV)/ready
 	$(BIN)/python -m bench.stages
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache

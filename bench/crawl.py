@@ -45,7 +45,7 @@ from forager.crawl.loop import Crawl
 from forager.crawl.step import Step
 from forager.critics.naive_bayes import NaiveBayes
 from forager.fetch.http import HttpFetcher
-from forager.fetch.robots import HostRules, Robots
+from forager.fetch.robots import Robots, RobotsRules
 from forager.frontier import LaneFrontier
 from forager.frontier.facts import Facts
 from forager.project import Project
@@ -54,8 +54,7 @@ from forager.store.journal import pack_links
 from forager.strategies import Apprentice, BestFirst, ContextGraph, Hmm, MemmCrawler, PathForager, QValue
 from forager.types import FIRST_OF_ALL, Fetch, Page, Reason, ScoredLinks
 from forager.web import text
-from forager.web.page import parse
-from forager.web.page.links import ParsedLinks
+from forager.web.page import ParsedLinks, parse
 from forager.web.scope import Scope
 from forager_lab.webs.procedural import ProceduralWeb
 from forager_lab.webs.server import PLANS
@@ -186,7 +185,7 @@ def watch_stages() -> Spent:
     spent.watch("fetch", sockets._SelectorSocketTransport, "_read_ready")
     spent.watch("robots", Asker, "_refusal")
     spent.watch("robots", Robots, "known")
-    spent.watch("robots", HostRules, "allows")
+    spent.watch("robots", RobotsRules, "allows")
     spent.watch("parse", forager.crawl.loop, "parse")
     spent.watch("tokens", text, "terms")
     spent.watch("critic", NaiveBayes, "judge")

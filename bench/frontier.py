@@ -20,7 +20,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from forager.frontier import LaneFrontier, Seen
+from forager.frontier import HashTable, LaneFrontier
 from forager.types import Candidate, Floats, Ids
 
 HOSTS = 10_000
@@ -31,13 +31,13 @@ Report: TypeAlias = dict[str, float]
 
 
 def resident(line: str) -> float:
-    """MB, as the system counts: VmRSS now, VmHWM at most."""
+    """Memory in MB, as the system counts it: VmRSS is now, VmHWM the most so far."""
     with open("/proc/self/status") as status:
         return next(int(text.split()[1]) for text in status if text.startswith(line)) / 1024
 
 
 class Web:
-    """Links at random: host sizes by a zipf law, two URLs for each that will be known."""
+    """Random links. Host sizes follow a zipf law; there are twice as many URLs as will be known."""
 
     def __init__(self, size: int) -> None:
         self._rng = np.random.default_rng(0)
@@ -55,22 +55,22 @@ class Web:
 
 
 class Crawl:
-    """What a crawl does with its frontier, and what it takes."""
+    """What a crawl does with its frontier."""
 
     def __init__(self, texts: IO[bytes]) -> None:
-        self.seen, self.frontier = Seen(), LaneFrontier()
+        self.ids, self.frontier = HashTable(), LaneFrontier()
         self.texts = texts
         self.known = 0
         self.now = 0.0
 
     def add(self, hosts: Ids, urls: list[bytes], scores: Floats) -> None:
         hashes = np.fromiter(map(xxhash.xxh3_64_intdigest, urls), np.uint64, len(urls))
-        ids = self.seen.lookup(hashes)
+        ids = self.ids.lookup(hashes)
         rows = np.flatnonzero(ids < 0)
         if len(rows):
             new, first, inverse = np.unique(hashes[rows], return_index=True, return_inverse=True)
             fresh = np.arange(self.known, self.known + len(new), dtype=np.int32)
-            self.seen.insert(new, fresh)
+            self.ids.insert(new, fresh)
             ids[rows] = fresh[inverse]
             self.known += len(new)
             self.texts.write(b"".join([urls[row] for row in rows[first].tolist()]))
@@ -105,7 +105,7 @@ def fill(crawl: Crawl, web: Web, size: int) -> Report:
 
 
 def taking(crawl: Crawl, count: int) -> tuple[float, float]:
-    """Seconds for so many acquires and releases, and the longest of them."""
+    """The seconds of so many acquires and releases, and of the longest of them."""
     times = np.empty(count)
     for turn in range(count):
         start = time.process_time()
@@ -115,9 +115,8 @@ def taking(crawl: Crawl, count: int) -> tuple[float, float]:
 
 
 def wrong(crawl: Crawl, count: int) -> int:
-    """Acquires that a scan of all that waits contradicts."""
-    standing = crawl.frontier._standing
-    queues: NDArray[np.int32] = standing.queue.view
+    """How many acquires differ from what a scan of all waiting links finds."""
+    queues: NDArray[np.int32] = crawl.frontier._links.queue.view
     lane_of = np.array([place[2] for place in crawl.frontier._places])
     wrong = 0
     for _ in range(count):
@@ -127,7 +126,7 @@ def wrong(crawl: Crawl, count: int) -> int:
         free = np.array([lanes[lane].until <= crawl.now for lane in lane_of.tolist()])
         able = waiting[free[queues[waiting]]]
         scores = crawl.frontier.scores(able)
-        wrong += candidate.id != int(able[scores.argmax()])  # the first of the highest has the smallest id
+        wrong += candidate.id != int(able[scores.argmax()])  # of equal scores the first has the smallest id
         crawl.finish(candidate)
     return wrong
 

@@ -1,4 +1,4 @@
-"""Real pages for the benches, and what each stage of parsing one costs: python -m bench.pages"""
+"""Real pages for the benches, and what each stage of parsing costs: python -m bench.pages"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forager.web import text
 from forager.web.page import from_bytes, parse, to_bytes
 from forager.web.page.bounds import tame
 from forager.web.page.decode import decode
-from forager.web.page.tree import Walk
+from forager.web.page.tree import TreeWalk
 from forager.web.urls import RULES, UrlRules
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 
@@ -29,7 +29,7 @@ WIKISPEEDIA = Path(__file__).resolve().parents[2] / "shared/data/wikispeedia/wik
 
 
 def sample(n: int = 150, warc: Path = WIKISPEEDIA, smallest: int = 35_000, largest: int = 52_000) -> list[Fetch]:
-    """The first n pages of that size in the WARC; made-up ones where there is no WARC."""
+    """The first n pages of that size in the WARC. If there is no WARC, pages that are made up."""
     if not warc.exists():
         return [synthetic(seed) for seed in range(n)]
     pages: list[Fetch] = []
@@ -71,7 +71,7 @@ def reference(n: int = 150) -> list[Fetch]:
     """Pages of the reference web: 43 KB, 80 links."""
     web = ProceduralWeb(WebPlan.reference())
     pages, waiting = [], list(islice(web.homes(), 20))
-    for url in waiting:  # grows while we go
+    for url in waiting:  # the list grows meanwhile
         response = web.respond(url)
         if response.status == 200:
             pages.append(Fetch(url, response.body))
@@ -82,25 +82,25 @@ def reference(n: int = 150) -> list[Fetch]:
 
 
 def link_targets(pages: Sequence[Page], hrefs: Sequence[list[str]]) -> None:
-    """Of all pages once, by rules that have seen none of them: what a crawl pays, not what a second round does."""
+    """Join the links of all pages once, with rules that have seen none of them, as in a crawl."""
     rules = UrlRules()
     for page, found in zip(pages, hrefs, strict=True):
         rules.join_all(page.url, found)
 
 
 def bare_parse(fetch: Fetch) -> LexborHTMLParser:
-    """The least there is to do: the tree, with nothing read from it."""
+    """The least work there is: the tree is made, and nothing is read from it."""
     return LexborHTMLParser(fetch.body)
 
 
 def milliseconds(work: Callable[[T], object], over: Sequence[T], rounds: int = 7) -> float:
-    """CPU time for one of them: the mean of what each took in the best of some rounds, because a shared machine is slow
-    for a moment in every round. What was made before is no work of the collector's."""
+    """CPU time for one of them. Of each the best of some rounds counts, because a shared machine is slow for a moment
+    in every round; then the mean is taken. Objects that were made before cost the garbage collector nothing."""
     return after(lambda each: each, work, over, rounds)
 
 
 def after(made: Callable[[S], T], work: Callable[[T], object], over: Sequence[S], rounds: int = 7) -> float:
-    """The same, where what is worked on is made just before, which does not count."""
+    """The same for work on what `made` gives. To make it does not count."""
     best = [float("inf")] * len(over)
     gc.collect()
     gc.freeze()
@@ -123,14 +123,14 @@ def main() -> None:
 def report(name: str, fetches: list[Fetch]) -> None:
     contents = [decode(fetch.body, fetch.charset) for fetch in fetches]
     trees = [LexborHTMLParser(content) for content in contents]
-    hrefs = [[link[0] for link in Walk().over(tree.root).links] for tree in trees if tree.root]
+    hrefs = [[link[0] for link in TreeWalk().over(tree.root).links] for tree in trees if tree.root]
     pages = [page for fetch in fetches if isinstance(page := parse(fetch), Page)]
     packed = [to_bytes(page) for page in pages]
     rows = {
         "bare selectolax parse": milliseconds(bare_parse, fetches),
         "decode": milliseconds(lambda fetch: decode(fetch.body, fetch.charset), fetches),
         "bounds": milliseconds(tame, contents),
-        "walk": milliseconds(lambda tree: tree.root and Walk().over(tree.root), trees),
+        "walk": milliseconds(lambda tree: tree.root and TreeWalk().over(tree.root), trees),
         "link targets, first seen": milliseconds(lambda _: link_targets(pages, hrefs), [None]) / len(pages),
         "tokens": milliseconds(lambda page: text.terms(page.leaves), pages),
         "parse()": milliseconds(parse, fetches),

@@ -1,7 +1,7 @@
 """What it costs to teach the chain models: python -m bench.path_models [--sequences N] [--features M]
 
-Made-up sequences whose features are partly noise and partly tell the state, each model trained in a process of its own:
-seconds of CPU, peak memory, iterations. The last line is one JSON object.
+The sequences are made up: some of their features are noise, others tell the state. Each model is trained in its own
+process. Measured are seconds of CPU, peak memory and iterations. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TypedDict
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from forager.learn.chains import crf_training, memm
+from forager.learn.chains import crf, memm
 from forager.learn.chains.paths import LINK, PAGE, Paths
 
 LONGEST, A_PAGE, STATES, LABELS = 10, 100, 5, 26
 TELLING = 50  # features that go with each state
-SHOWN = 1_000  # paths for the CRF: nobody shows more
+SHOWN = 1_000  # paths for the CRF: people do not show more
 
 
 class Cost(TypedDict):
@@ -31,7 +31,7 @@ class Cost(TypedDict):
 
 
 def seen(states: np.ndarray, count: int, features: int, rng: np.random.Generator) -> csr_matrix:
-    """A_PAGE features for each position, every fifth of them one that goes with its state."""
+    """A_PAGE features for each position. Every fifth feature is one that goes with its state."""
     columns = rng.integers(0, features, (len(states), A_PAGE))
     telling = states[:, None] * TELLING + rng.integers(0, TELLING, (len(states), A_PAGE // 5))
     columns[:, : A_PAGE // 5] = telling % features
@@ -53,12 +53,12 @@ def teach_memm(sequences: int, features: int) -> int:
     rng, done = np.random.default_rng(0), [0]
     states, offsets = walks(sequences, rng)
     paths = Paths(seen(states, STATES, features, rng), offsets)
-    memm.train(paths, states, count=STATES, heard=lambda iteration, value: done.append(iteration))
+    memm.train(paths, states, count=STATES, report=lambda iteration, value: done.append(iteration))
     return done[-1]
 
 
 def teach_crf(sequences: int, features: int) -> int:
-    """Dual states: LABELS for pages and as many for links, page, link, page …"""
+    """Dual states: LABELS states for pages and LABELS states for links; a path is page, link, page, …"""
     rng, done = np.random.default_rng(0), [0]
     pages = rng.integers(2, 6, sequences)
     offsets = np.concatenate(([0], np.cumsum(2 * pages - 1)))
@@ -67,7 +67,7 @@ def teach_crf(sequences: int, features: int) -> int:
     states = rng.integers(0, LABELS, offsets[-1]) + LABELS * (kinds == LINK)
     paths = Paths(seen(states, 2 * LABELS, features, rng), offsets, kinds)
     of_states = np.repeat([PAGE, LINK], LABELS).astype(np.int32)
-    crf_training.train(paths, states.astype(np.int32), of_states, heard=lambda i, value: done.append(i))
+    crf.train(paths, states.astype(np.int32), of_states, report=lambda i, value: done.append(i))
     return done[-1]
 
 

@@ -1,8 +1,8 @@
 """What path models cost in a crawl: python -m bench.scoring [--only memm,crf] [--runs 3]
 
-Each is taught as in bench.strategies and crawls the closed work of bench.crawl, 3,000 pages of 80 links over sockets,
-with a clock on every stage: the CPU that scoring all links of a page takes, on average over the crawl. All take turns,
-and the bare loop with them. The last line is one JSON object.
+Each model is taught as in bench.strategies and does the closed work of bench.crawl: 3,000 pages of 80 links over
+sockets, with a clock on every stage. Measured is the CPU time for scoring all links of a page, averaged over the crawl.
+The models and the bare loop take turns. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PATH_MODELS = ("context-graph", "q-value", "hmm", "memm", "crf")
 
 
 def taught(name: str, folder: Path) -> Path:
-    """A model, taught in a process that ends with it."""
+    """The file of a model, which was taught in a process of its own."""
     with ProcessPoolExecutor(1, get_context("spawn")) as anew:
         parts, _ = anew.submit(learnt, name).result()
     models.save(folder / f"{name}.npz", parts, kind=name, version=STRATEGY_VERSION)
@@ -35,7 +35,7 @@ def taught(name: str, folder: Path) -> Path:
 
 
 def measure(chosen: Sequence[str], runs: int) -> dict[str, dict[str, list[float]]]:
-    """CPU ms a page: of scoring, and of all."""
+    """CPU ms a page: for scoring, and for the whole crawl."""
     found: dict[str, dict[str, list[float]]] = {name: {"score_ms": [], "crawl_ms": []} for name in chosen}
     found["bare"] = {"crawl_ms": []}
     with tempfile.TemporaryDirectory() as kept, served("reference") as port:

@@ -1,18 +1,20 @@
-"""What each stage of a visit costs on 150 real pages, beside the bare parse: python -m bench.stages
+"""What each stage of a visit costs on 150 real pages, compared with the bare parse: python -m bench.stages
 
-Every stage is the code of the crawl itself, timed by CPU in the best of some rounds. Without the recorded web the pages
-are made up, and the first line says so. The last line is one JSON object.
+Every stage is the code of the crawl itself. CPU time is measured, the best of some rounds. Without the recorded web the
+pages are made up, and the first line says so. The last line is one JSON object.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import numpy as np
 
 from bench.pages import WIKISPEEDIA, bare_parse, milliseconds, sample
 from forager.critics.naive_bayes import NaiveBayes
+from forager.errors import ForagerError
 from forager.frontier import LaneFrontier
 from forager.frontier.facts import Facts
 from forager.learn.tfidf import Query
@@ -23,19 +25,19 @@ from forager.web.page import parse
 from forager.web.scope import Scope
 
 PAGES = 150
-DOCUMENTS = 1_500  # to train the critics on
+DOCUMENTS = 1_500  # that train the critics
 SEED = 0
 
 
 def critic_of(classes: int, documents: list[Page]) -> NaiveBayes:
-    """A critic of that many classes over a real vocabulary, pages dealt out evenly: it shows cost, not judgement."""
+    """A critic of so many classes over a real vocabulary. Pages are dealt out evenly: it shows cost, not quality."""
     critic = NaiveBayes(focus=["0"])
     critic.fit(documents, (str(i % classes) for i in range(len(documents))))
     return critic
 
 
 def visits(pages: list[Page], critic: Critic) -> Iterator[tuple[Visit, Facts]]:
-    """Each page as it stands before a strategy, in a crawl of its own."""
+    """Each page as a strategy sees it, in a crawl of its own."""
     for page in pages:
         facts = Facts()
         ids = facts.intern(page.links.targets)
@@ -44,7 +46,7 @@ def visits(pages: list[Page], critic: Critic) -> Iterator[tuple[Visit, Facts]]:
 
 
 def bookkeeping(waiting: list[Visit]) -> None:
-    """Scope, ids, what is known, frontier and edges, for a crawl that starts empty: most links are new to it."""
+    """Scope, ids, what is known, frontier and edges, for a crawl that begins empty: most links are new."""
     facts, frontier = Facts(), LaneFrontier(BEST)
     facts.sow([visit.page.url for visit in waiting])
     for order, visit in enumerate(waiting):
@@ -59,9 +61,13 @@ def bookkeeping(waiting: list[Visit]) -> None:
 
 
 def scoring(critic: Critic, waiting: list[Visit]) -> dict[str, float]:
+    """Of every strategy for which this critic is enough."""
     given = {"seed": SEED, "critic": critic, "classes": critic.classes, "focus": ["0"], "query": Query.of(["science"])}
-    made: dict[str, Strategy] = {name: make_strategy(name, given, {}) for name in STRATEGIES}
-    return {f"score: {name}": milliseconds(_score(strategy), waiting) for name, strategy in made.items()}
+    took: dict[str, float] = {}
+    for name in STRATEGIES:
+        with suppress(ForagerError):
+            took[f"score: {name}"] = milliseconds(_score(make_strategy(name, given, {})), waiting)
+    return took
 
 
 def _score(strategy: Strategy) -> Callable[[Visit], object]:

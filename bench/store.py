@@ -1,7 +1,7 @@
-"""What storing a page costs: `python -m bench.store [--small]`. CPU milliseconds a page; the last line is JSON.
+"""What it costs to store a page: `python -m bench.store [--small]`. CPU milliseconds a page; the last line is JSON.
 
-A page has 43 KB of HTML made of words by Zipf's law, 10 KB of visible text, 80 links with 480 bytes of clues each, and
-all 80 lead to URLs never seen before, which is the worst case. The WARC part and the SQLite part are also taken alone.
+A page has 43 KB of HTML made of words by Zipf's law, 10 KB of visible text, and 80 links with 480 bytes of clues each.
+All 80 lead to new URLs, which is the worst case. The WARC part and the SQLite part are also measured alone.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def record(seq: int, body: bytes, links: bytes) -> Record:
 
 
 def best(run: Callable[[], object], rounds: int = 3) -> float:
-    """CPU seconds, the least of some rounds."""
+    """The least CPU seconds of some rounds."""
     taken = []
     for _ in range(rounds):
         start = time.process_time()
@@ -73,7 +73,7 @@ def best(run: Callable[[], object], rounds: int = 3) -> float:
 
 
 def stored(records: list[Record]) -> tuple[float, float, float]:
-    """CPU seconds of all `add`s and all `commit`s, and the longest commit by the wall."""
+    """The CPU seconds of all `add`s and all `commit`s, and the longest commit in real time."""
     adding = committing = longest = 0.0
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder)) as store:
         for record in records:
@@ -89,7 +89,7 @@ def stored(records: list[Record]) -> tuple[float, float, float]:
 
 
 def sqlite_alone(records: list[Record]) -> float:
-    """CPU seconds to insert the new URLs of all records, a transaction for 64 of them."""
+    """The CPU seconds to insert the new URLs of all records, 64 records a transaction."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "alone.sqlite"
         db = sqlite3.connect(path, isolation_level=None)
@@ -108,7 +108,7 @@ def sqlite_alone(records: list[Record]) -> float:
 
 
 def fastwarc(body: bytes, level: int) -> int:
-    """One response record by fastwarc's own gzip."""
+    """One response record, compressed by fastwarc itself."""
     out = io.BytesIO()
     gzip = GzipWriter(out, compression_level=level)
     one = WarcRecord()
@@ -120,7 +120,7 @@ def fastwarc(body: bytes, level: int) -> int:
 
 
 def read_back(records: list[Record]) -> tuple[float, float]:
-    """Microseconds a record and a URL to read what a resume needs."""
+    """The microseconds a record and a URL that it takes to read what a resumed crawl needs."""
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder)) as store:
         for record in records:
             store.add(record)

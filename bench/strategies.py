@@ -1,11 +1,11 @@
 """What it costs to score the links of a page, for every strategy: python -m bench.strategies [--only a,b] [--markdown]
 
-Each strategy first crawls 100 pages of a procedural web, made as the laboratory makes it (and taught, if it is one that
-is taught beforehand), so that learners have learnt and links wait; one that sweeps scores again what waits. Then what
-it learnt goes to a new process, because a process that has taught is slower for all it does, and crawls do not teach.
-There it scores 150 real pages (made-up ones where there is no recorded web) and as many pages of 80 links of the
-reference web. As in a crawl, a link led to each of them, of a page that was scored before, and it was parsed and judged
-just before. All by CPU; a page counts with its best round. The last line is one JSON object.
+Each strategy first crawls 100 pages of a procedural web. The laboratory makes it, and teaches it if it is one that is
+taught before a crawl. So learners have learnt and links wait; a strategy with sweeps scores the waiting links again.
+Then what it learnt goes to a new process, because a process that has taught is slower in all its work, and crawls do
+not teach. There it scores 150 real pages (made-up pages if there is no recorded web) and 150 pages of 80 links of the
+reference web. As in a crawl, a link of a page scored before led to each page, and the page was parsed and judged just
+before. All times are CPU times; the best round of a page counts. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from forager.registry import Spec
 from forager.strategies import STRATEGIES
 from forager.types import Critic, Fetch, Page, Parts, Persists, Rescores, ScoredLinks, Strategy, Visit
 from forager.web.page import parse
-from forager_lab.laboratory import Laboratory, open_web
+from forager_lab.laboratory import Laboratory
 from forager_lab.protocol import Trial, strategy_for, taught_for, topic_trial
+from forager_lab.webs import open_web
 
 WEB, TOPIC = "procedural", "Arts"
 CRAWLED = 100  # pages a strategy learns from
@@ -45,7 +46,7 @@ class Cost(NamedTuple):
 
 
 def crawled(lab: Laboratory, trial: Trial, name: str) -> Crawl:
-    """A short crawl with a strategy, at its end."""
+    """A short crawl with a strategy that has ended."""
     stop, frontier = StopConfig(pages=trial.pages), FrontierConfig(delay=0)
     crawl = Crawl(
         CrawlConfig(seeds=tuple(trial.seeds), frontier=frontier, stop=stop, seed=trial.seed),
@@ -61,7 +62,7 @@ def crawled(lab: Laboratory, trial: Trial, name: str) -> Crawl:
 
 
 def sweep_ms(crawl: Crawl) -> float | None:
-    """Of one sweep over what waits, for 1,000 links: the strategy's share of it."""
+    """The time that the strategy takes in one sweep, for 1,000 waiting links."""
     strategy, waiting = crawl.strategy, [crawl.facts.slice(crawl.frontier.waiting, crawl.frontier).batch]
     links = sum(len(batch.ids) for batch in waiting)
     if not isinstance(strategy, Rescores) or not links:
@@ -77,7 +78,7 @@ def _parsed(fetch: Fetch) -> Page:
 
 
 class Arrivals:
-    """Pages that the best link of a page led to."""
+    """Makes visits to pages that the best link of a page led to."""
 
     def __init__(self, critic: Critic, strategy: Strategy, home: Fetch) -> None:
         self._critic, self._strategy = critic, strategy
@@ -97,7 +98,7 @@ class Arrivals:
 
 
 def trial_of(name: str) -> tuple[Laboratory, Trial]:
-    """That a strategy learns in."""
+    """The laboratory and the trial in which a strategy learns."""
     lab, critic = Laboratory(open_web(WEB)), "lexical:above=all" if name == "lexical" else "naive-bayes"
     return lab, topic_trial(lab, TOPIC, Spec.parse(critic), run=0, seed=0, pages=CRAWLED, halved=True)
 

@@ -1,9 +1,9 @@
 """The apprentice with a million links waiting: python -m bench.sweeps [--waiting 1000000]
 
-A crawl of 10,000 hosts is made up in memory, 80 links a page with 100 features each, its clues in a file as in a
-project. Then the loop ticks while a sweep goes on beside it, and every pause between two ticks is noted. Measured: the
-seconds of a sweep, the longest pause of the loop during it, the swap included, links scored again a second, and the
-peak of resident memory. The last line is one JSON object.
+A crawl of 10,000 hosts is made up in memory, with 80 links a page and 100 features a link; clues are in a file as in a
+project. Then the loop ticks while a sweep runs in a thread, and every pause between two ticks is noted. Measured are:
+the seconds of a sweep; the longest pause of the loop during it, the swap included; the links scored again in a second;
+the peak of resident memory. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ async def sweep(facts: Facts, frontier: LaneFrontier, step: Step, strategy: Appr
 
 
 def resident() -> float:
-    """Megabytes, at most so far."""
+    """The most megabytes so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from forager.errors import ForagerError, unknown
-from forager_lab.linestyles import (
+from forager_lab.metrics import Figure
+from forager_lab.plots import (
     BLUE,
     BROWN,
     DASHED,
@@ -32,12 +33,12 @@ from forager_lab.linestyles import (
     RED,
     SOLID,
     TEAL,
+    WIDTH,
     Stroke,
+    drawing,
     strokes,
 )
-from forager_lab.metrics import Figure
-from forager_lab.plots import WIDTH, drawing
-from forager_lab.writing import write_text
+from forager_lab.report import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

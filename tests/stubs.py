@@ -1,7 +1,7 @@
-"""Thirty-line sketches of five methods, there to show that the shared types hold what they need.
+"""Thirty-line sketches of five methods. They show that the shared types have room for all that these methods need.
 
-Each keeps the shape of its method (what travels with a link, what is learnt from what, what is scored again) and leaves
-the substance out. The methods themselves live in forager.strategies.
+Each sketch has the shape of its method: what travels with a link, what it learns from, what it scores again. The rest
+is left out. The methods themselves live in forager.strategies.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from forager.web.text import mix, term
 
 
 def share(terms: NDArray[np.uint32], query: NDArray[np.uint32]) -> float:
-    """Share of a text's words that are in the query: stands for a similarity."""
+    """The share of the words of a text that are in the query, in place of a similarity."""
     return float(np.isin(terms, query).mean()) if len(terms) else 0.0
 
 
 class Shark:
-    """state = (inherited score, depth left); found again: the better score, the larger depth."""
+    """state = (inherited score, depth left). A link found again takes the better score and the larger depth."""
 
     combine = Combine(Policy.BEST, largest=(1,))
 
@@ -62,7 +62,7 @@ class Shark:
 
 
 class Apprentice:
-    """clue = <t,d>; learns from every (u,v) whose ends are known; rescore = clue . w."""
+    """clue = <t,d>. It learns from every (u,v) with both ends known; rescore = clue . w."""
 
     combine = FIRST
     every = 3
@@ -116,7 +116,7 @@ class Apprentice:
 
 
 class PageRank:
-    """Scores come from sweeps over the graph alone; a link not yet swept waits at the mean."""
+    """Scores come only from sweeps over the graph; a link that no sweep has scored waits at the mean."""
 
     combine = LATEST
     every = 2
@@ -142,7 +142,7 @@ class PageRank:
 
 
 class InfoSpiders:
-    """state = (agent, energy); the population is a part; a dead agent's links are never followed."""
+    """state = (agent, energy). The population is a part; links of dead agents are never followed."""
 
     combine = FIRST
     every = 2
@@ -209,7 +209,7 @@ class Crf:
         return self.features[terms % 64].sum(axis=0) if len(terms) else np.zeros(3, np.float32)
 
     def step(self, alpha: Floats, delta: Floats, potential: Floats) -> tuple[Floats, Floats]:
-        """Log-alpha scaled to sum 1, delta shifted by its maximum: neither grows with the path."""
+        """log-alpha is scaled to sum 1, delta is shifted by its maximum. So neither grows with the path."""
         summed = np.logaddexp.reduce(alpha[:, None] + self.edges, axis=0) + potential
         best = (delta[:, None] + self.edges).max(axis=0) + potential
         return summed - np.logaddexp.reduce(summed), best - best.max()

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import forager
-from forager import Crawl, CrawlConfig
+from forager import Crawl, CrawlConfig, ForagerError
 from forager.clock import VirtualClock
-from forager.config import FrontierConfig, Named, StopConfig
+from forager.config import FetchConfig, FrontierConfig, Named, StopConfig
 from tests.small_web import SmallWeb, WordCritic, html, url
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -61,6 +61,15 @@ def test_plug_ins_are_found_by_the_names_in_the_configuration() -> None:
     assert {visit.judgement.version for visit in visits} == {"shouting-1"}
 
 
+@pytest.mark.usefixtures("plugin")
+def test_a_fetcher_is_found_by_its_name_in_the_configuration() -> None:
+    named = config(fetch=FetchConfig(name="echo", options={"greeting": "LOUD"}, robots=False))
+    (visit,) = Crawl(named, critic=WordCritic(), clock=VirtualClock())
+    assert visit.page.leaves == (f"LOUD {url('/0')}",)
+    with pytest.raises(ForagerError, match="no fetcher named 'ecco'; nearest: echo"):
+        Crawl(config(fetch=FetchConfig(name="ecco")), critic=WordCritic()).run()
+
+
 DOOR = (
     *("Project", "Crawl", "CrawlConfig", "read_config", "Critic", "Strategy"),
     *("Page", "Visit", "Judgement", "ScoredLinks", "ForagerError"),
@@ -86,16 +95,18 @@ def test_the_front_door_gives_what_a_user_needs_and_nothing_else() -> None:
 
 def test_the_examples_of_the_documentation_run(capsys: pytest.CaptureFixture[str]) -> None:
     """One after the other, as a reader would type them."""
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "library.md").read_text(encoding="utf-8"), re.DOTALL)
+    text = (DOCS / "guides" / "library.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(blocks) == 4
     known: dict[str, object] = {}
     for block in blocks:
-        exec(compile(block, "docs/library.md", "exec"), known)
+        exec(compile(block, "docs/guides/library.md", "exec"), known)
     assert "30 pages," in capsys.readouterr().out
 
 
 def test_the_configuration_of_the_documentation_is_read(tmp_path: Path) -> None:
-    (block,) = re.findall(r"```toml\n(.*?)```", (DOCS / "configuration.md").read_text(encoding="utf-8"), re.DOTALL)
+    text = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     (tmp_path / "crawl.toml").write_text(block)
     read = forager.read_config(tmp_path / "crawl.toml")
     assert (read.scope.max_depth, read.frontier.pages_per_site, read.urls.longest) == (8, 2000, 2000)

@@ -1,7 +1,7 @@
 """A project that version 0.1.0 made: it opens, goes on as that version would have, and can be searched and exported.
 
-`store/old/project-0.1.0.tar.gz` holds a small recorded web, a crawl of it by the apprentice that stopped after 30 pages,
-with its checkpoint, index and verdicts, what version 0.1.0 exported, and the order in which that version went on.
+`store/old/project-0.1.0.tar.gz` holds a small recorded web; a crawl of it by the apprentice, stopped after 30 pages,
+with its checkpoint, index and verdicts; what version 0.1.0 exported; and the order in which that version went on.
 """
 
 from __future__ import annotations
@@ -66,6 +66,6 @@ def test_it_goes_on_as_the_version_before_would_have(old: Path) -> None:
 def test_it_can_be_searched_and_exported(old: Path) -> None:
     with SearchIndex(old / "project") as index:
         assert [hit.url for hit in index.search("storm")] == ["http://oakcross.web.test/weather"]
-    export(old / "project", old / "new.jsonl")
+    export(old / "project", old / "new.jsonl", "jsonl")
     new, before = ((old / name).read_text(encoding="utf-8").splitlines() for name in ("new.jsonl", "project.jsonl"))
     assert [json.loads(line) for line in new] == [json.loads(line) for line in before]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
@@ -7,10 +8,15 @@ import numpy as np
 import pytest
 
 from forager import critics, registry
+from forager.clock import VirtualClock
+from forager.config import FetchConfig
 from forager.critics import CRITICS, make_critic
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
-from forager.types import Inlinks, Judgement, Known, Page, Ragged, Trace, Visit
+from forager.fetch import fetcher_names, make_fetcher, make_http, opened
+from forager.fetch.http import HttpFetcher
+from forager.types import Fetch, Inlinks, Judgement, Known, Page, Ragged, Trace, Url, Visit
+from forager.web.urls import RULES
 
 from .critics.pages import page
 
@@ -34,6 +40,40 @@ def test_a_plugged_in_strategy_is_found() -> None:
     assert (
         strategy.score(Visit(here, here.links, judged, Trace(0, 0, 7, 0, 0.0, no_links), known)).scores.tolist() == []
     )
+
+
+WEB = {"fetch": FetchConfig(contact="me@example.org"), "rules": RULES, "clock": VirtualClock()}
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plugged_in_fetcher_is_made_like_one_of_ours() -> None:
+    assert fetcher_names() == ["echo", "http", "replay"]
+    fetcher = make_fetcher("echo", WEB, {"greeting": "good day"})
+
+    async def ask() -> object:
+        async with opened(fetcher) as open_fetcher:
+            return await open_fetcher.fetch(Url("http://a.test/"))
+
+    answer = asyncio.run(ask())
+    assert isinstance(answer, Fetch)
+    assert answer.body == b"<p>good day http://a.test/"
+    assert fetcher.closed  # type: ignore[attr-defined]
+    assert isinstance(make_fetcher("http", WEB, {}), HttpFetcher)  # what is built in cannot be replaced
+    with pytest.raises(ForagerError, match="parameter 'greeting' of Echo is 3"):
+        make_fetcher("echo", WEB, {"greeting": 3})
+
+
+def test_the_settings_of_a_configuration_are_all_that_a_fetcher_needs() -> None:
+    assert "(+me@example.org)" in make_http(FetchConfig(contact="me@example.org"), RULES, VirtualClock()).agent
+
+
+def test_wrong_fetchers_are_told() -> None:
+    with pytest.raises(ForagerError, match="no fetcher named 'htp'; nearest: http"):
+        make_fetcher("htp", WEB, {})
+    with pytest.raises(ForagerError, match="no recorded web to crawl"):
+        make_fetcher("replay", WEB, {})
+    with pytest.raises(ForagerError, match="contact '' is neither"):
+        make_fetcher("http", {**WEB, "fetch": FetchConfig()}, {})
 
 
 @pytest.mark.usefixtures("plugin")

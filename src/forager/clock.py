@@ -1,4 +1,4 @@
-"""One clock: `now` for delays, `utc` for records. A crawl of a recorded web has a virtual one and never sleeps."""
+"""The clock of a crawl: `now` for delays, `utc` for records. On a recorded web it is virtual, and nothing sleeps."""
 
 from __future__ import annotations
 
@@ -13,19 +13,27 @@ R = TypeVar("R")
 
 
 class Clock(Protocol):
-    def now(self) -> float:
-        """Seconds that only go forward."""
+    """What a crawl needs of a clock."""
 
-    def utc(self) -> datetime: ...
-    async def sleep(self, seconds: float) -> None: ...
+    def now(self) -> float:
+        """Seconds since some moment. They never go back."""
+
+    def utc(self) -> datetime:
+        """The date and time."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for so many seconds."""
+
     def spend(self, seconds: float) -> None:
-        """Account for time that an answer says it took."""
+        """Count the seconds that an answer took."""
 
     async def beside(self, work: Callable[[T], R], given: T) -> R:
-        """Do work that would hold up the loop."""
+        """What `work` gives, without holding up the loop."""
 
 
 class WallClock:
+    """The real time. Work goes to a thread."""
+
     def now(self) -> float:
         return time.monotonic()
 
@@ -36,14 +44,14 @@ class WallClock:
         await asyncio.sleep(seconds)
 
     def spend(self, seconds: float) -> None:
-        """Nothing: on the wall the time has passed already."""
+        """Do nothing: the real time has already passed."""
 
     async def beside(self, work: Callable[[T], R], given: T) -> R:
         return await asyncio.to_thread(work, given)
 
 
 class VirtualClock:
-    """Starts at a fixed moment and moves only when told to: the same crawl has the same times."""
+    """A time that begins at a fixed moment and moves only when told to, so that the same crawl has the same times."""
 
     def __init__(self, epoch: datetime = datetime(2000, 1, 1, tzinfo=UTC)) -> None:
         self._epoch, self._elapsed = epoch, 0.0

@@ -68,6 +68,8 @@ class UrlsConfig(Table, frozen=True):
 
 
 class FetchConfig(Table, frozen=True):
+    name: str | None = None  # of a fetcher; None: the network, or the recorded web that `replay` names
+    options: dict[str, Any] = {}  # parameters of that fetcher
     replay: str | None = None  # the folder of a recorded web, instead of the network
     contact: str = ""  # a mail address or page where whoever crawls can be reached
     robots: bool = True

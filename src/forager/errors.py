@@ -1,4 +1,4 @@
-"""What goes wrong through input: one line that says what is wrong and how to mend it."""
+"""Errors that the user can correct: one line says what is wrong and what to do about it."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -20,7 +20,7 @@ class ForagerError(Exception):
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> ForagerError:
-    """An error for a name that is not known, with the nearest names that are."""
+    """The error for an unknown name. It tells the nearest known names."""
     names = sorted(set(known))
     near = get_close_matches(name, names, n=3, cutoff=0.5) or names[:8]
     more = "" if len(near) == len(names) or get_close_matches(name, names, n=1, cutoff=0.5) else ", …"

@@ -1,7 +1,7 @@
-"""Named makers: those built in, and those other packages offer as entry points.
+"""Makers by name: those that are built in, and those that other packages offer as entry points.
 
-A maker is a class or function with a signature. It is given what it asks for by name, as a test is given its fixtures,
-and the rest of its parameters come from the configuration:
+A maker is a class or function with a signature. It is given what it asks for by name, like a test is given its
+fixtures. The rest of its parameters come from the configuration:
 
     find("critic", "naive-bayes", builtin=CRITICS, group="forager.critics")
     make(NaiveBayes, given={"focus": ["Science"], "seed": 7}, params={"calibrate": False})
@@ -22,16 +22,16 @@ import msgspec
 from forager.errors import ForagerError, unknown
 
 Maker: TypeAlias = Callable[..., Any]
-PLAIN = (bool, int, float, str, bytes, type(None), list, tuple, dict, set, frozenset)  # what a configuration can hold
+PLAIN = (bool, int, float, str, bytes, type(None), list, tuple, dict, set, frozenset)  # as in configurations
 
 
 def names(builtin: Iterable[str], group: str) -> list[str]:
-    """All that can be found, without importing any of it."""
+    """The names of all makers, also of those in plug-ins. Nothing is imported."""
     return sorted({*builtin, *(point.name for point in entry_points(group=group))})
 
 
 def find(kind: str, name: str, *, builtin: Mapping[str, Maker], group: str) -> Maker:
-    """The maker of that name. A built-in one cannot be replaced; only the plug-in asked for is imported."""
+    """The maker of that name. A plug-in cannot replace a built-in one, and is imported only if it is asked for."""
     if name in builtin:
         return builtin[name]
     for point in entry_points(group=group):
@@ -45,17 +45,18 @@ def _load(kind: str, point: EntryPoint) -> Maker:
     told = f"{kind} {point.name!r} of package {package!r} ({point.value})"
     try:
         maker = point.load()
-    except Exception as error:  # a plug-in may raise anything while it is imported
+    except Exception as error:  # an import may raise anything
         raise ForagerError(
-            f"{told} cannot be imported: {type(error).__name__}: {error}; mend or uninstall the package"
+            f"{told} cannot be imported: {type(error).__name__}: {error}; repair or uninstall the package"
         ) from error
     if not callable(maker):
-        raise ForagerError(f"{told} is no class or function but a {type(maker).__name__}; mend its entry point")
+        raise ForagerError(f"{told} is no class or function but a {type(maker).__name__}; correct its entry point")
     return maker  # type: ignore[no-any-return]
 
 
 def make(maker: Maker, given: Mapping[str, object], params: Mapping[str, object]) -> Any:
-    """Call the maker with those `given` values it asks for and all of `params`, which win and are checked."""
+    """Call the maker with those of the `given` values that it asks for, and with all `params`. These are checked, and
+    win over given values of the same name."""
     asked = inspect.signature(maker).parameters
     title = getattr(maker, "__name__", str(maker))
     anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in asked.values())
@@ -78,7 +79,7 @@ def _hints(maker: Maker) -> dict[str, Any]:
     asked = maker.__init__ if isinstance(maker, type) else maker  # type: ignore[misc]
     try:
         return get_type_hints(asked)
-    except (NameError, TypeError):  # names that exist for the type checker only: nothing to check against
+    except (NameError, TypeError):  # its hints have names that only a type checker knows
         return {}
 
 
@@ -92,7 +93,7 @@ def _checked(title: str, name: str, value: object, hint: Any) -> object:
 
 
 def _plain(hint: Any) -> bool:
-    """Can a value of this type stand in a configuration, so that it can be checked?"""
+    """Whether a configuration can contain a value of this type. Only such values are checked."""
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         return all(map(_plain, get_args(hint)))
@@ -105,7 +106,7 @@ def _plain(hint: Any) -> bool:
 
 @dataclass(frozen=True)
 class Spec:
-    """A critic or strategy as the command line names it: `best-first`, or `best-first:tau=0.3:hard=true`."""
+    """A critic or strategy with options, as on the command line: `best-first`, or `best-first:tau=0.3:hard=true`."""
 
     name: str
     options: dict[str, object] = field(default_factory=dict)

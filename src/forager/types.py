@@ -29,6 +29,7 @@ Parts: TypeAlias = Mapping[str, Any]  # arrays and JSON values: what models.py c
 
 NEVER = float("-inf")  # the score of a link that must not be followed
 FIRST_OF_ALL = float("inf")  # the score of a seed; no strategy gives it
+RELEVANT = 0.5  # a page at least this relevant counts as relevant
 
 
 @dataclass(frozen=True, slots=True, eq=False)

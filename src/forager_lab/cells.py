@@ -1,9 +1,9 @@
-"""Finished cells on disk, so that a matrix that was stopped goes on where it was.
+"""Finished cells on disk, so that a matrix that was stopped can go on where it stopped.
 
-A cell is one file named by a hash of what determines its crawl: the content of the web, goal, critic, strategy, run,
-seed, pages. It holds the record of the crawl, that description in words, and a fingerprint of the code that made it; a
-cell of other code is still a cell, and whoever reads it may tell. Files are written beside and renamed: a cell is whole
-or not there.
+A cell is one file. Its name is a hash of everything that determines the crawl: the content of the web, goal, critic,
+strategy, run, seed, pages. The file holds these values, the record of the crawl, and a fingerprint of the code that
+made it. A cell that other code made can still be read; the reader decides whether to use it. A file gets its name only
+when it is complete.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from forager.store import models
 from forager.teaching.labelled_web import LabelledWeb
 from forager.types import Parts
 from forager_lab.experiment import Cell, Plan, crawl_cell
-from forager_lab.protocol import Record
+from forager_lab.protocol import CrawlRecord
 from forager_lab.webs import Web
 
 KIND, VERSION = "cell", 1
@@ -41,10 +41,10 @@ Key: TypeAlias = Mapping[str, Any]  # plain values only
 
 @cache
 def code_fingerprint() -> str:
-    """Of all source behind a crawl of the laboratory, as it was when first asked for.
+    """A hash of all source code behind a crawl, as it was at the first call.
 
-    That is the module that crawls a cell and all modules of this package that it imports, and they, and so on: neither
-    the command line nor what only reads or shows a record.
+    That is the module that crawls a cell, and all modules of forager and forager_lab that it imports, directly or not.
+    The command line, and code that only reads or shows records, are not part of it.
     """
     digest = xxh3_128()
     for name, source in sorted(_behind(crawl_cell.__module__).items()):
@@ -53,7 +53,7 @@ def code_fingerprint() -> str:
 
 
 def _behind(module: str) -> dict[str, bytes]:
-    """The source of a module and of all it imports, by name."""
+    """The source of a module and of everything that it imports, by module name."""
     found: dict[str, bytes] = {}
     waiting = [module]
     while waiting:
@@ -66,7 +66,7 @@ def _behind(module: str) -> dict[str, bytes]:
 
 
 def _file(module: str) -> Path | None:
-    """The source of a module of the crawler or the laboratory. None for what is neither, or no module."""
+    """The source file of a module of forager or forager_lab; None for any other name."""
     package, *names = module.split(".")
     if package not in HOMES:
         return None
@@ -85,7 +85,7 @@ def _imports(source: bytes) -> list[str]:
 
 
 def web_content(web: Web) -> str:
-    """What a web is, wherever it lies and whenever it was copied there."""
+    """A hash of the content of a web. It does not depend on the folder or on the dates of the files."""
     if not isinstance(web, LabelledWeb):
         return web.fingerprint
     digest = xxh3_128()
@@ -99,7 +99,7 @@ def web_content(web: Web) -> str:
 
 
 def cell_key(content: str, plan: Plan, cell: Cell) -> Key:
-    """All that determines the crawl of a cell on a web of that content."""
+    """Everything that determines the crawl of a cell on a web with this content."""
     return {
         "web": content,
         "goal": {name: value for name, value in asdict(plan.goal).items() if value is not False},
@@ -113,35 +113,39 @@ def cell_key(content: str, plan: Plan, cell: Cell) -> Key:
 
 
 def _written(text: str) -> dict[str, Any]:
-    """A spec however it was written: spaces and the order of parameters do not matter."""
+    """A spec as values: spaces and the order of parameters do not matter."""
     spec = Spec.parse(text)
     return {"name": spec.name, **spec.options}
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    record: Record
-    code: str  # fingerprint of what made it
+class KeptCell:
+    """What the file of a cell holds."""
+
+    record: CrawlRecord
+    code: str  # fingerprint of the code that made it
 
 
-class Cells:
+class CellFolder:
     """A folder of cells."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def path(self, key: Key) -> Path:
+        """The file of the cell with this key."""
         return self.folder / f"{xxh3_128(_canonical(key)).hexdigest()}.npz"
 
-    def write(self, key: Key, kept: Kept) -> None:
+    def write(self, key: Key, kept: KeptCell) -> None:
+        """Write the file of a cell."""
         parts = {"key": dict(key), "code": kept.code, **_parts(kept.record)}
         try:
             models.save(self.path(key), parts, kind=KIND, version=VERSION)
         except OSError as error:
             raise ForagerError(f"{self.path(key)} cannot be written: {error.strerror or error}") from None
 
-    def read(self, key: Key) -> Kept | None:
-        """What was kept; None if nothing was. A file that cannot be used is an error that says so."""
+    def read(self, key: Key) -> KeptCell | None:
+        """The cell; None if there is no file. A file that cannot be used raises an error that says why."""
         path = self.path(key)
         if not path.exists():
             return None
@@ -149,7 +153,7 @@ class Cells:
             parts = dict(models.load(path, kind=KIND, version=VERSION))
             if _canonical(parts.pop("key", {})) != _canonical(key):
                 raise ForagerError("it is another one")
-            return Kept(code=str(parts.pop("code", "")), record=_record(parts))
+            return KeptCell(code=str(parts.pop("code", "")), record=_record(parts))
         except (ForagerError, msgspec.ValidationError, ValueError, zlib.error) as error:
             raise ForagerError(f"cell {path.name} cannot be used: {error}") from None
 
@@ -158,18 +162,18 @@ def _canonical(key: object) -> bytes:
     return json.dumps(key, sort_keys=True).encode()
 
 
-def _parts(record: Record) -> dict[str, Any]:
-    """The fields of a record as arrays and JSON values; long lists of texts (URLs) are compressed."""
-    values = {field.name: getattr(record, field.name) for field in fields(Record)}
+def _parts(record: CrawlRecord) -> dict[str, Any]:
+    """The fields of a record as arrays and JSON values. Long lists of texts (URLs) are compressed."""
+    values = {field.name: getattr(record, field.name) for field in fields(CrawlRecord)}
     return {name: _packed(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def _record(parts: Parts) -> Record:
-    hints = get_type_hints(Record)
+def _record(parts: Parts) -> CrawlRecord:
+    hints = get_type_hints(CrawlRecord)
     missing = [name for name in hints if name not in parts]
     if missing:
         raise ForagerError(f"it lacks {', '.join(missing)}")
-    return Record(**{name: _field(parts[name], hint) for name, hint in hints.items()})
+    return CrawlRecord(**{name: _field(parts[name], hint) for name, hint in hints.items()})
 
 
 def _field(part: Any, hint: Any) -> Any:

@@ -1,7 +1,7 @@
-"""A matrix carried out, as a page to read: comparison.md and its pictures.
+"""The results of a matrix as a page to read: comparison.md and its pictures.
 
-The page depends on nothing but the cells and reading.md, whose paragraphs, written by hand, stand at the top: without
-dates and paths, so that a second run with the same cells changes nothing.
+The page is made from the cells and from reading.md, which somebody writes by hand and which stands at the top. It has
+no dates and no paths, so that a second run with the same cells changes nothing.
 """
 
 from __future__ import annotations
@@ -9,24 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from forager.errors import ForagerError
 from forager_lab.bootstrap import Difference, difference
-from forager_lab.matrix import KEPT, Done, Note, Tell, run_matrix
-from forager_lab.matrix_file import read_matrix
+from forager_lab.matrix import KEPT, MatrixResult, Note, Tell, read_matrix, run_matrix
 from forager_lab.metrics import Figure, mean
 from forager_lab.oracles import LAB_STRATEGIES
 from forager_lab.plots import Picture, harvest_curves, need_matplotlib, recall_curves
+from forager_lab.report import Report, Row, count, runs_of, write_text
 from forager_lab.results import GOALS, PLACES, figures
-from forager_lab.writing import write_text
 
 PAGE, READING, PICTURES = "comparison.md", "reading.md", "pictures"
-PLACE = "R/2"  # where the summaries look
+PLACE = "R/2"  # where the summaries take the harvest
 AGAINST = (("breadth-first", PLACE), ("breadth-first", "2R"), ("best-first", PLACE))
 
-Report: TypeAlias = Mapping[str, Any]  # the figures of an experiment
-Row: TypeAlias = Mapping[str, Any]  # of a strategy in it
 Reports: TypeAlias = Mapping[str, Report]  # by the name of the experiment
 
 EXPLAINED = """\
@@ -34,17 +31,19 @@ All strategies of a run have the same critic, trained on the same sample, and st
 width of the 95 % interval of a mean over runs (Student's t). How it is measured: [the laboratory](README.md).
 
 - *R/4 … 2R*: harvest, the share of relevant pages by truth among so many pages; R is the number of pages of the topic
-- *loss cut*, *gap closed*: at R/2, 1 - loss / loss of best-first, and how much of the way from best-first to the oracle
+- *loss cut*, *gap closed*: at R/2, 1 - loss / loss of best-first, and how much of the distance from best-first to the
+  oracle is covered
 - *sigma*: the largest mean similarity of all crawled pages to one of the examples (TF-IDF cosine)
-- differences are paired, of runs with the same sample; over several topics (or sites) the topics are what is drawn, so
-  that a claim is meant for others too. ± is by Student's t; ▲ better and ▼ worse stand where both this interval and the
-  one by bootstrap-t exclude zero
-- *oracle* and *lookahead* know what no crawler can; the best of the others is bold"""
+- differences are between runs with the same sample; over several topics (or sites) the bootstrap draws topics, so that
+  a claim is also about topics that were not tried. ± is by Student's t; ▲ (better) and ▼ (worse) mean that both this
+  interval and the one by bootstrap-t exclude zero
+- *oracle* and *lookahead* are told the truth, which no crawler knows; the best of the others is bold"""
 
 
 def compare(
     file: Path,
     *,
+    webs: Sequence[Path] = (),
     kept: Path = KEPT,
     docs: Path | None = None,
     jobs: int = 1,
@@ -52,10 +51,13 @@ def compare(
     seconds: bool = True,
     tell: Tell = lambda progress: None,
     note: Note = lambda line: None,
-) -> Done:
-    """Carry out the matrix of a file and write its page, beside the file unless `docs` says another folder."""
+) -> MatrixResult:
+    """Run the matrix of a file and write its page into the folder `docs`, or beside the file.
+
+    `webs`: the folders in which to look for its webs, instead of those of $FORAGER_WEBS.
+    """
     need_matplotlib()
-    matrix = read_matrix(file)
+    matrix = read_matrix(file, webs)
     for line in matrix.skipped.values():
         note(f"skipped: {line}")
     done = run_matrix(matrix.plans, kept, jobs=jobs, fresh=fresh, tell=tell, note=note)
@@ -67,9 +69,9 @@ def compare(
 
 
 def write_comparison(
-    done: Done, folder: Path, *, command: str, skipped: Sequence[str] = (), seconds: bool = True
+    done: MatrixResult, folder: Path, *, command: str, skipped: Sequence[str] = (), seconds: bool = True
 ) -> Path:
-    """Write the page and its pictures into a folder. `seconds`: with the time of a run, which no rerun repeats."""
+    """Write the page and its pictures into a folder. `seconds`: also show the time of a run, which varies."""
     reports = {name: figures(experiment) for name, experiment in done.experiments.items()}
     pictures: dict[str, Picture] = {}
     sections = [_section(name, report, pictures, seconds) for name, report in reports.items()]
@@ -90,7 +92,7 @@ def _reading(folder: Path) -> str:
         raise ForagerError(f"{file} cannot be read: {error}") from None
 
 
-def _made(done: Done, command: str, skipped: Sequence[str]) -> str:
+def _made(done: MatrixResult, command: str, skipped: Sequence[str]) -> str:
     count = sum(done.codes.values())
     codes = ", ".join(f"{code} ({cells} cells)" for code, cells in done.codes.items())
     lines = ["```", command, "```", f"{count} cells; code that crawled them: {codes}."]
@@ -105,7 +107,7 @@ def _made(done: Done, command: str, skipped: Sequence[str]) -> str:
 
 
 def _summaries(reports: Reports) -> list[str]:
-    """For each web with topics: harvest of each strategy on each topic, and the differences to the simplest ones."""
+    """For each web with topics: the harvest of each strategy on each topic, and its difference to the simplest ones."""
     parts = []
     for web in dict.fromkeys(_web(name) for name in reports):
         topics = {name: report for name, report in reports.items() if _web(name) == web and not _path(report)}
@@ -133,13 +135,13 @@ def _harvest_table(topics: Reports) -> str:
 
 
 def _best(column: Mapping[str, Figure]) -> set[str]:
-    """Those that no other is better than, of those that a crawler could be; as shown, so that equals are equal."""
+    """The best strategies, without the oracles. Values are compared as they are shown, so that equal ones are equal."""
     shown = {name: round(value, 3) for name, value in column.items() if value is not None and not _bound(name)}
     return {name for name, value in shown.items() if value == max(shown.values())}
 
 
 def _against(base: str, place: str, web: str, topics: Reports) -> list[str]:
-    """The paired differences to one strategy, topic by topic and over all of them."""
+    """The paired differences to one strategy: for each topic, and over all topics."""
     names = [name for name in topics if _harvest(topics[name], base) is not None]
     rows = []
     for strategy in _strategies(topics):
@@ -151,11 +153,11 @@ def _against(base: str, place: str, web: str, topics: Reports) -> list[str]:
     return [f"Difference to {base} at {place} on {web}:", _table(heads, rows)]
 
 
-Runs: TypeAlias = Sequence[Figure]  # a value a run
+Runs: TypeAlias = Sequence[Figure]  # a value for each run
 
 
 def _difference(pairs: Sequence[tuple[Runs, Runs]], written: Callable[[float], str], sign: int = 1) -> str:
-    """Ours minus theirs, a pair for each topic; `sign` -1 where less is better."""
+    """Ours minus theirs, a pair for each topic. `sign`: -1 if less is better."""
     runs = min((len(each) for pair in pairs for each in pair), default=0)
     ours, theirs = ([[value for value in pair[side][:runs] if value is not None] for pair in pairs] for side in (0, 1))
     if not runs or any(len(row) != runs for row in (*ours, *theirs)):
@@ -168,7 +170,7 @@ def _difference(pairs: Sequence[tuple[Runs, Runs]], written: Callable[[float], s
 
 
 def _told_apart(found: Difference) -> bool:
-    """Do all intervals there are exclude zero?"""
+    """True if all known intervals exclude zero."""
     widths = [width for width in (found.student, found.bootstrap) if width is not None]
     return bool(widths) and abs(found.mean) > max(widths)
 
@@ -177,8 +179,7 @@ def _told_apart(found: Difference) -> bool:
 
 
 def _section(name: str, report: Report, pictures: dict[str, Picture], seconds: bool) -> str:
-    runs = "1 run" if report["runs"] == 1 else f"{report['runs']} runs"
-    about = f"R = {report['relevant']:,}, {runs}, critic {report['critic']}."
+    about = f"R = {report['relevant']:,}, {runs_of(report['runs'])}, critic {report['critic']}."
     body = (
         _path_parts(name, report, pictures, seconds) if _path(report) else _topic_parts(name, report, pictures, seconds)
     )
@@ -202,14 +203,14 @@ def _topic_parts(name: str, report: Report, pictures: dict[str, Picture], second
 
 
 def _path_parts(name: str, report: Report, pictures: dict[str, Picture], seconds: bool) -> list[str]:
-    """Pages until 50 and 90 % of the targets, in each group and summed, and the way there."""
+    """Pages until 50 and 90 % of the targets are found, in each group and summed, and the recall curves."""
     groups = list(report["results"][0]["groups"])
     heads = ["strategy", *(f"{goal} %" for goal in GOALS), *groups, "recall at 10 %", *_cost_heads(seconds)]
     rows = [
         [
             row["strategy"],
             *(_count_with(row["pages_to"][goal], row["pages_to_ci"][goal]) for goal in GOALS),
-            *(" / ".join(_count(row["groups"][group]["pages_to"][goal]) for goal in GOALS) for group in groups),
+            *(" / ".join(count(row["groups"][group]["pages_to"][goal]) for goal in GOALS) for group in groups),
             _share(row["recall_at_10pct"]),
             *_cost(row, seconds),
         ]
@@ -224,7 +225,7 @@ def _path_parts(name: str, report: Report, pictures: dict[str, Picture], seconds
 
 
 def _path_differences(report: Report, groups: Sequence[str]) -> list[str]:
-    """Groups are what is drawn here: a claim is meant for sites that were not tried."""
+    """Differences in pages. A resample draws groups, so that a claim is also about sites that were not tried."""
     rows = {row["strategy"]: row for row in report["results"]}
     bases = [base for base in dict.fromkeys(base for base, _ in AGAINST) if base in rows]
     heads = [f"{goal} %, to {base}" for base in bases for goal in GOALS]
@@ -284,7 +285,7 @@ def _bound(strategy: str) -> bool:
 
 
 def _strategies(reports: Reports) -> list[str]:
-    """All that were tried, in order."""
+    """All strategies, in order."""
     return list(dict.fromkeys(row["strategy"] for report in reports.values() for row in report["results"]))
 
 
@@ -331,12 +332,8 @@ def _with(value: Figure, half_width: Figure) -> str:
     return _share(value) if value is None or half_width is None else f"{_share(value)} ± {_share(half_width)}"
 
 
-def _count(value: Figure) -> str:
-    return "–" if value is None else f"{value:,.0f}"
-
-
 def _count_with(value: Figure, half_width: Figure) -> str:
-    return _count(value) if value is None or not half_width else f"{_count(value)} ± {_count(half_width)}"
+    return count(value) if value is None or not half_width else f"{count(value)} ± {count(half_width)}"
 
 
 def _pages(value: float) -> str:

@@ -1,4 +1,7 @@
-"""Strategies side by side. Every (trial, strategy) is a cell, crawled on its own: jobs change nothing but the time."""
+"""An experiment: several strategies on one web. Each crawl is a cell: one strategy in one trial.
+
+Cells do not depend on one another, so the number of jobs changes only the time.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from functools import lru_cache, partial
 
 from forager.errors import ForagerError
 from forager.registry import Spec
-from forager_lab.laboratory import Laboratory, open_web
+from forager_lab.laboratory import Laboratory
 from forager_lab.level_trials import PAGES, level_trial
 from forager_lab.level_trials import LevelGoal as LevelGoal
 from forager_lab.protocol import (
-    Record,
+    CrawlRecord,
     Trial,
     crawl_trial,
     left_out,
@@ -22,13 +25,16 @@ from forager_lab.protocol import (
     strategy_for,
     topic_trial,
 )
+from forager_lab.webs import open_web
 from forager_lab.workers import Failed, work
 
 
 @dataclass(frozen=True)
 class TopicGoal:
-    """Find the pages under a topic, anywhere in the web; `halved`: with half of them to be taught on; `far`: from pages
-    that are far from it."""
+    """Find the pages under a topic, anywhere in the web.
+
+    `halved`: half of them may be taught on before the crawl; `far`: start far from the topic.
+    """
 
     topic: str
     halved: bool = False
@@ -41,7 +47,7 @@ class TopicGoal:
 
 @dataclass(frozen=True)
 class PathGoal:
-    """Find the pages of a label within each group of a column, having learnt on the other groups."""
+    """Find the pages of a label within each group of a column, after learning from the other groups."""
 
     target: str
     leave_out: str
@@ -53,7 +59,7 @@ class PathGoal:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to compare, on what."""
+    """What to compare, on which web, for which goal."""
 
     web: str
     goal: TopicGoal | PathGoal | LevelGoal
@@ -72,26 +78,28 @@ class Plan:
 
 @dataclass(frozen=True)
 class Cell:
+    """One crawl of an experiment."""
+
     strategy: str
     run: int
-    group: str | None  # left out, in the path protocol
+    group: str | None  # the group left out, in the path protocol
 
 
 def cells(plan: Plan, groups: Sequence[str | None]) -> list[Cell]:
-    """Neighbours share a trial, so that a critic is trained once for all its strategies."""
+    """All cells of a plan. Neighbours share a trial, so that its critic is trained once for all strategies."""
     return [Cell(name, run, group) for run in range(plan.runs) for group in groups for name in plan.strategies]
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What there is to be found, before anything is crawled."""
+    """How many pages there are to find, counted before anything is crawled."""
 
     web: str
-    relevant: Mapping[str | None, int]  # pages to be found, by group; one entry under None but in the path protocol
+    relevant: Mapping[str | None, int]  # pages to find, by group; in the topic protocol the only group is None
     sizes: Mapping[str | None, int]  # pages of each group
 
     def expected(self, plan: Plan, group: str | None) -> int:
-        """The pages that a crawl of the plan will fetch at most."""
+        """The largest number of pages that a crawl of the plan will fetch."""
         if plan.pages is not None:
             return plan.pages
         if isinstance(plan.goal, LevelGoal):
@@ -101,21 +109,21 @@ class Survey:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A plan carried out."""
+    """A plan and what its crawls fetched."""
 
     plan: Plan
     web: str
     relevant: Mapping[str | None, int]
     sizes: Mapping[str | None, int]
-    records: Mapping[Cell, Record]
+    records: Mapping[Cell, CrawlRecord]
 
 
 def conduct(plan: Plan, jobs: int = 1, tell: Callable[[int, int], None] = lambda done, of: None) -> Experiment:
-    """Crawl every cell of the plan; `tell` hears how many are done."""
+    """Crawl every cell of the plan. `tell` is called with the number of finished cells and of all cells."""
     found = survey(plan)
     todo = cells(plan, list(found.sizes))
     check(plan, found)
-    records: dict[Cell, Record] = {}
+    records: dict[Cell, CrawlRecord] = {}
     for cell, record in work(todo, partial(crawl_cell, plan), jobs, lambda cell: (cell.group, cell.run)):
         if isinstance(record, Failed):
             raise RuntimeError(f"{cell} failed: {record.why}\n{record.trace}")
@@ -125,7 +133,7 @@ def conduct(plan: Plan, jobs: int = 1, tell: Callable[[int, int], None] = lambda
 
 
 def survey(plan: Plan) -> Survey:
-    """Open the web and count; wrong names of topics, labels and columns are found here."""
+    """Open the web and count. Wrong names of topics, labels and columns are found here."""
     lab = laboratory(plan.web)
     sizes = _sizes(plan, lab)
     return Survey(lab.web.name, {group: _relevant(plan, lab, group) for group in sizes}, sizes)
@@ -145,13 +153,14 @@ def _relevant(plan: Plan, lab: Laboratory, group: str | None) -> int:
 
 
 def check(plan: Plan, found: Survey) -> None:
-    """Find wrong names and parameters before hours are spent, not after."""
+    """Find wrong names and parameters before the first crawl."""
     trial = trial_of(plan, next(iter(found.sizes)), 0)
     for name in plan.strategies:
         strategy_for(laboratory(plan.web), trial, Spec.parse(name))
 
 
-def crawl_cell(plan: Plan, cell: Cell) -> Record:
+def crawl_cell(plan: Plan, cell: Cell) -> CrawlRecord:
+    """Crawl one cell."""
     lab = laboratory(plan.web)
     record = crawl_trial(lab, trial_of(plan, cell.group, cell.run), Spec.parse(cell.strategy))
     lab.cache.write()
@@ -159,7 +168,7 @@ def crawl_cell(plan: Plan, cell: Cell) -> Record:
 
 
 def laboratory(web: str) -> Laboratory:
-    """The web of that name, opened once in a process."""
+    """The web of that name, opened once in each process."""
     return _laboratory(web)
 
 
@@ -170,6 +179,7 @@ def _laboratory(web: str) -> Laboratory:
 
 @lru_cache(maxsize=4)
 def trial_of(plan: Plan, group: str | None, run: int) -> Trial:
+    """The trial of a run; the last few are kept, because to train a critic takes long."""
     lab, goal, critic = laboratory(plan.web), plan.goal, Spec.parse(plan.critic)
     if isinstance(goal, LevelGoal):
         return level_trial(lab, goal, critic, run=run, seed=plan.seed, pages=plan.pages)

@@ -1,48 +1,53 @@
-"""How crawlers that go by the levels of a topic path are tried: a few examples a level, one page to start from.
+"""Trials of crawlers that use the levels of a topic path: a few examples of each level, one page to start from.
 
-Level 1 of a path is the topic itself, level 2 its parent, and so on up to n. A page is of the lowest level whose topic
-it is under; one that is under none is outside, n + 1. Pages without a label are of no level.
+Level 1 of a path is the topic itself, level 2 its parent, and so on up to n. A page belongs to the lowest level whose
+topic it is under. A page under none of them is outside, level n + 1. A page without a label has no level.
 
-    examples   so many random pages of each level, labelled with its topic: all that a critic learns
-    start      a random page of level 2, an example of no run
-    outside    has `root` examples, labelled "other". Where there is nothing above the topic it is the next level, with
-               as many examples as the others, and a crawl starts there
+    examples   random pages of each level, labelled with its topic; the critic learns from nothing else
+    start      a random page of level 2 that is an example in no run
+    outside    has `root` examples, labelled "other". If there is nothing above the topic, outside is the next level:
+               it has as many examples as the others, and the crawl starts there
 
 The pages to start from are drawn once. Run r starts from page r, modulo their number, and has examples of its own. A
-crawl fetches 400 pages. Relevant is what is under the topic by its label; examples are `trained`.
+crawl fetches 400 pages. A page is relevant if its label is under the topic; the examples are `trained`.
 
-`usual`: the critic learns the sample of the topic protocol instead, more than ten times as many pages.
+`usual`: the critic learns from the sample of the topic protocol instead, which has more than ten times as many pages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from forager.errors import ForagerError
 from forager.learn.focus import below
+from forager.learn.lexical.cvalue import TermList
+from forager.learn.lexical.levels import TopicLevels
 from forager.registry import Spec
+from forager.strategies.lexical.links import HasLevels
 from forager.teaching.labelled_web import Truth
-from forager.types import Url
+from forager.types import Critic, Judgement, Page, Url
 from forager.web.scope import Scope
 from forager_lab.laboratory import Laboratory
-from forager_lab.protocol import OTHER, Trial, topic_trial
-from forager_lab.protocol import _learnt as learnt
-from forager_lab.remembering import remembering
+from forager_lab.protocol import OTHER, Trial, learn_topic, topic_trial
 
 PAGES = 400
+REMEMBERED = 3_000  # pages of which a critic remembers its judgement; some 30 KB each with their terms
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class LevelGoal:
-    """Find the pages under a topic from a page beside it, having seen a few of each level of its path."""
+    """Find the pages under a topic, from a page beside it, with a few examples of each level of its path."""
 
     topic: str
     examples: int = 5  # of each level
     starts: int = 5  # pages to start from
-    root: int = 0  # examples of what is outside
+    root: int = 0  # examples from outside
     usual: bool = False
 
     def __post_init__(self) -> None:
@@ -55,8 +60,8 @@ class LevelGoal:
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What a run has of a path: examples with the topics of their levels, and the page it starts from."""
+class LevelExamples:
+    """The examples of a run with the topics of their levels, and the page that the crawl starts from."""
 
     examples: Sequence[Url]
     labels: Sequence[str]
@@ -70,7 +75,7 @@ def path_of(topic: str) -> tuple[str, ...]:
 
 
 def level_by_label(labels: Sequence[str], path: Sequence[str]) -> int | None:
-    """The level of a page, from 1 to n + 1; None of one without labels."""
+    """The level of a page, from 1 to n + 1; None if it has no label."""
     if not labels:
         return None
     fits = (level for level, topic in enumerate(path, 1) if any(below(label, topic) for label in labels))
@@ -88,13 +93,13 @@ def pages_by_level(truth: Truth, topic: str) -> list[list[Url]]:
     return pages
 
 
-def lesson_of(truth: Truth, goal: LevelGoal, *, run: int, seed: int) -> Lesson:
-    """A level without pages has no examples."""
-    truth.relevant(goal.topic)  # says which topics there are if this is none of them
+def level_examples(truth: Truth, goal: LevelGoal, *, run: int, seed: int) -> LevelExamples:
+    """Draw the examples of a run. A level without pages has no examples."""
+    truth.relevant(goal.topic)  # raises an error that names the known topics if this is not one of them
     pages, path = pages_by_level(truth, goal.topic), path_of(goal.topic)
     if len(pages[1]) < goal.starts + goal.examples or len(pages[0]) <= goal.examples:
         told = f"{len(pages[0])} pages, and {len(pages[1])} of the level above"
-        raise ForagerError(f"topic {goal.topic!r} has {told}: too few to learn from, to start from and to find")
+        raise ForagerError(f"topic {goal.topic!r} has {told}: too few to learn, to start and to find")
     starts = [pages[1][at] for at in np.random.default_rng([seed]).permutation(len(pages[1]))[: goal.starts].tolist()]
     pages[1] = [url for url in pages[1] if url not in starts]
     wanted = [*[goal.examples] * len(path), goal.root or (goal.examples if len(path) == 1 else 0)]
@@ -103,18 +108,86 @@ def lesson_of(truth: Truth, goal: LevelGoal, *, run: int, seed: int) -> Lesson:
         chosen = draw.permutation(len(level))[:count].tolist()
         examples += [level[at] for at in chosen]
         labels += [label] * len(chosen)
-    return Lesson(examples, labels, starts[run % goal.starts])
+    return LevelExamples(examples, labels, starts[run % goal.starts])
 
 
 def level_trial(
     lab: Laboratory, goal: LevelGoal, critic: Spec, *, run: int, seed: int, pages: int | None = None
 ) -> Trial:
-    lesson, budget = lesson_of(lab.web.truth, goal, run=run, seed=seed), PAGES if pages is None else pages
+    """A trial with the examples of a run."""
+    given, budget = level_examples(lab.web.truth, goal, run=run, seed=seed), PAGES if pages is None else pages
     if goal.usual:
         usual = topic_trial(lab, goal.topic, critic, run=run, seed=seed, pages=budget)
-        return replace(usual, seeds=[lesson.start])
-    made, query, targets = learnt(lab, critic, lesson.examples, lesson.labels, goal.topic, seed + run)
-    relevant, trained = frozenset(lab.web.truth.relevant(goal.topic)), frozenset(lesson.examples)
+        return replace(usual, seeds=[given.start])
+    made, query, targets = learn_topic(lab, critic, given.examples, given.labels, goal.topic, seed + run)
+    relevant, trained = frozenset(lab.web.truth.relevant(goal.topic)), frozenset(given.examples)
     return Trial(
-        goal.topic, [lesson.start], relevant, trained, remembering(made), query, targets, Scope(), budget, seed + run
+        goal.topic, [given.start], relevant, trained, with_memory(made), query, targets, Scope(), budget, seed + run
     )
+
+
+# ---- critics that remember ------------------------------------------------------------------------------------------
+
+
+class CriticWithMemory:
+    """A critic that judges each page once and remembers what it said. A page is known by its URL.
+
+    The crawls of a trial share a critic and meet the same pages again and again, and finding the terms of a page takes
+    three times as long as the rest of a visit. This is only for webs that do not change.
+    """
+
+    def __init__(self, critic: Critic) -> None:
+        self._critic = critic
+        self._judgements: dict[Url, Judgement] = {}
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self._critic.classes
+
+    @property
+    def focus(self) -> tuple[str, ...]:
+        return self._critic.focus
+
+    @property
+    def version(self) -> str:
+        return self._critic.version
+
+    def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
+        raise TypeError("crawls share this critic: train it before they begin")
+
+    def judge(self, pages: Sequence[Page]) -> list[Judgement]:
+        return [_recall(self._judgements, page, self._judged) for page in pages]
+
+    def _judged(self, page: Page) -> Judgement:
+        return self._critic.judge([page])[0]
+
+
+class LevelCriticWithMemory(CriticWithMemory):
+    """The same for a critic that has levels."""
+
+    def __init__(self, critic: Critic, levels: HasLevels) -> None:
+        super().__init__(critic)
+        self._source = levels
+        self._terms: dict[Url, TermList] = {}
+
+    @property
+    def levels(self) -> TopicLevels:
+        return self._source.levels
+
+    def terms_of(self, page: Page) -> TermList:
+        return _recall(self._terms, page, self._source.terms_of)
+
+
+def with_memory(critic: Critic) -> Critic:
+    """The critic, with a memory of its judgements and, if it has levels, of the terms of pages."""
+    return LevelCriticWithMemory(critic, critic) if isinstance(critic, HasLevels) else CriticWithMemory(critic)
+
+
+def _recall(said: dict[Url, T], page: Page, ask: Callable[[Page], T]) -> T:
+    """What was said about the page. If it is new, ask; if the memory is full, forget the oldest page."""
+    known = said.get(page.url)
+    if known is None:
+        if len(said) >= REMEMBERED:
+            del said[next(iter(said))]
+        known = said[page.url] = ask(page)
+    return known

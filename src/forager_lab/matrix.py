@@ -1,37 +1,189 @@
-"""A matrix of topics x strategies x runs: every cell crawled once, kept, and all put together.
+"""A matrix: several experiments from one file, each with many cells. Every cell is crawled once and kept on disk.
 
-The cells kept from earlier are read, the missing ones are crawled by workers that share one queue over all experiments
-and keep each cell the moment it is done. So a run that is killed loses only what was under way, and the same call goes
-on from there. A cell that fails is named, and the others go on.
+The file names experiments. Each has a web with a topic (or several), and strategies to compare on it:
+
+    strategies = ["breadth-first", "best-first", "pagerank:hot=true"]   # for all experiments that name none
+    runs = 5
+
+    [[experiment]]
+    web = "wikispeedia"
+    topic = ["Music", "History"]
+
+    [[experiment]]
+    web = "webkb"
+    target = "course"
+    leave_out = "university"
+    runs = 1
+
+A web is `procedural[:hosts=60:…]`, or a folder. A folder is looked for in the folders given with --webs (else in those
+of $FORAGER_WEBS), then beside the file.
+
+Cells that were kept are read; the others are crawled by workers, which keep each cell as soon as it is done. So a run
+that is killed loses only the cells it was crawling, and the same call goes on from there. If a cell fails, it is named,
+and the others go on.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from forager.errors import ForagerError
-from forager_lab.cells import Cells, Kept, Key, cell_key, code_fingerprint, web_content
-from forager_lab.experiment import Cell, Experiment, Plan, Survey, cells, check, crawl_cell, laboratory, survey
+import msgspec
+
+from forager.config import Table, read_toml
+from forager.errors import ForagerError, unknown
+from forager_lab.cells import CellFolder, KeptCell, Key, cell_key, code_fingerprint, web_content
+from forager_lab.experiment import (
+    Cell,
+    Experiment,
+    PathGoal,
+    Plan,
+    Survey,
+    TopicGoal,
+    cells,
+    check,
+    crawl_cell,
+    laboratory,
+    survey,
+)
+from forager_lab.webs import FOLDERS, find_web, is_procedural, web_folders
 from forager_lab.workers import Failed, work
 
 KEPT = Path(".lab")
 
 
+# ---- the file -------------------------------------------------------------------------------------------------------
+
+
+class ExperimentTable(Table, frozen=True):
+    """The keys of an [[experiment]]."""
+
+    web: str
+    topic: str | tuple[str, ...] | None = None
+    target: str | None = None
+    leave_out: str | None = None
+    strategies: tuple[str, ...] | None = None
+    critic: str | None = None
+    runs: int | None = None
+    pages: int | None = None
+    seed: int | None = None
+
+
+class MatrixTable(Table, frozen=True):
+    """The keys of a matrix file."""
+
+    experiment: tuple[ExperimentTable, ...]
+    strategies: tuple[str, ...] = ()
+    critic: str = "naive-bayes"
+    runs: int = 5
+    pages: int | None = None  # to fetch in a run; None: 2R, or all in the path protocol
+    seed: int = 0
+
+
 @dataclass(frozen=True)
-class Task:
-    """A cell to be crawled."""
+class MatrixPlans:
+    """The plans of a file by name, and the webs that were not found."""
+
+    plans: Mapping[str, Plan]
+    skipped: Mapping[str, str]  # by web, a line that says where it was looked for
+
+
+def read_matrix(path: Path, webs: Sequence[Path] = ()) -> MatrixPlans:
+    """Read a matrix file. `webs`: the folders in which to look for its webs, instead of those of $FORAGER_WEBS."""
+    table = _convert(read_toml(path), path)
+    folders = [*web_folders(webs), path.parent]
+    plans: dict[str, Plan] = {}
+    skipped: dict[str, str] = {}
+    for number, experiment in enumerate(table.experiment, 1):
+        where = f"{path}: experiment {number} ({experiment.web})"
+        web = find_web(experiment.web, folders)
+        if web is None:
+            skipped[experiment.web] = _missing(experiment.web, folders)
+            continue
+        for goal in _goals(experiment, where):
+            plan = _plan(table, experiment, web, goal, where)
+            name = _unused(f"{_short(experiment.web)} · {goal.focus}", plans)
+            plans[name] = plan
+    if not plans:
+        raise ForagerError(f"{path}: nothing to do; " + ("; ".join(skipped.values()) or "it has no [[experiment]]"))
+    return MatrixPlans(plans, skipped)
+
+
+def _plan(table: MatrixTable, experiment: ExperimentTable, web: str, goal: TopicGoal | PathGoal, where: str) -> Plan:
+    """Keys that the experiment does not have are taken from the top of the file."""
+    strategies = table.strategies if experiment.strategies is None else experiment.strategies
+    if not strategies:
+        raise ForagerError(f"{where}: no strategies; name some there, or at the top of the file for all")
+    try:
+        return Plan(
+            web,
+            goal,
+            tuple(dict.fromkeys(strategies)),
+            table.critic if experiment.critic is None else experiment.critic,
+            table.runs if experiment.runs is None else experiment.runs,
+            table.pages if experiment.pages is None else experiment.pages,
+            table.seed if experiment.seed is None else experiment.seed,
+        )
+    except ForagerError as error:
+        raise ForagerError(f"{where}: {str(error).replace('--', '')}") from None
+
+
+def _goals(experiment: ExperimentTable, where: str) -> list[TopicGoal | PathGoal]:
+    topic, target, leave_out = experiment.topic, experiment.target, experiment.leave_out
+    if topic and target is None and leave_out is None:
+        return [TopicGoal(name) for name in ([topic] if isinstance(topic, str) else topic)]
+    if topic is None and target is not None and leave_out is not None:
+        return [PathGoal(target, leave_out)]
+    raise ForagerError(f"{where}: give either topic, or target with leave_out")
+
+
+def _missing(name: str, folders: Sequence[Path]) -> str:
+    looked = ", ".join(map(str, folders))
+    return f"no web {name} in {looked}: name the folder that holds it with --webs DIR, or set {FOLDERS}"
+
+
+def _short(web: str) -> str:
+    return web if is_procedural(web) else Path(web).name
+
+
+def _unused(name: str, taken: Mapping[str, object]) -> str:
+    """The name, with a number if another experiment has it."""
+    names = [name, *(f"{name} ({number})" for number in range(2, len(taken) + 2))]
+    return next(name for name in names if name not in taken)
+
+
+def _convert(tables: dict[str, Any], path: Path) -> MatrixTable:
+    try:
+        return msgspec.convert(tables, MatrixTable)
+    except msgspec.ValidationError as error:
+        text, _, place = str(error).partition(" - at `$")
+        where = place.strip("`.")
+        strange = re.search(r"unknown field `(.+)`", text)
+        if strange is None:
+            raise ForagerError(f"{path}: {where or 'the file'}: {text[:1].lower()}{text[1:]}") from None
+        kind = ExperimentTable if where.startswith("experiment[") else MatrixTable
+        keys = [field.encode_name for field in msgspec.structs.fields(kind)]
+        raise ForagerError(f"{path}: {f'in {where}, ' if where else ''}{unknown('key', strange[1], keys)}") from None
+
+
+# ---- the run --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CellTask:
+    """A cell to crawl."""
 
     experiment: str
     plan: Plan
     cell: Cell
     key: Key
-    pages: int  # it will fetch at most
+    pages: int  # that it will fetch at most
 
     def __str__(self) -> str:
         group = "" if self.cell.group is None else f" · {self.cell.group}"
@@ -39,28 +191,28 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a matrix is, at the start and after each cell."""
+class MatrixStatus:
+    """How far a matrix is: told at the start and after each cell."""
 
-    done: int  # those kept from earlier included
+    done: int  # with the cells kept from earlier
     total: int
     failed: int
-    left: float | None  # seconds; None before there is anything to go by
-    last: str  # what was done, and how it went
+    left: float | None  # seconds still needed; None before anything is known
+    last: str  # what was done last, and its result
 
 
 @dataclass(frozen=True)
-class Done:
-    """A matrix carried out, as far as it went."""
+class MatrixResult:
+    """What a matrix gave."""
 
-    experiments: Mapping[str, Experiment]  # with those strategies of which every cell is there
-    incomplete: Mapping[str, Sequence[str]]  # the other strategies, by experiment
-    codes: Mapping[str, int]  # fingerprints of the code that made the cells, with their number
+    experiments: Mapping[str, Experiment]  # only with strategies of which every cell is there
+    incomplete: Mapping[str, Sequence[str]]  # by experiment, the other strategies
+    codes: Mapping[str, int]  # number of cells by the fingerprint of the code that made them
     crawled: int
     failed: Sequence[str]  # a line each
 
 
-Tell: TypeAlias = Callable[[Progress], None]
+Tell: TypeAlias = Callable[[MatrixStatus], None]
 Note: TypeAlias = Callable[[str], None]
 
 
@@ -72,20 +224,20 @@ def run_matrix(
     fresh: bool = False,
     tell: Tell = lambda progress: None,
     note: Note = lambda line: None,
-) -> Done:
-    """Crawl what is missing and return everything. `fresh`: what was made by other code is missing too.
+) -> MatrixResult:
+    """Crawl the missing cells and return all. `fresh`: cells that other code made count as missing.
 
-    `tell` hears of each cell, `note` what a user should know, in a line.
+    `tell` is called after each cell, `note` with each line that a user should read.
     """
     if jobs < 1:
         raise ForagerError("--jobs must be at least 1")
-    folder, code = Cells(kept), code_fingerprint()
+    folder, code = CellFolder(kept), code_fingerprint()
     surveys = {name: _survey(name, plan) for name, plan in plans.items()}
     for web in dict.fromkeys(plan.web for plan in plans.values()):
         for loss in laboratory(web).web.losses:
             note(f"{web}: {loss}")
     tasks = [task for name, plan in plans.items() for task in _tasks(name, plan, surveys[name])]
-    there = _there(folder, tasks, code, fresh, note)
+    there = _kept(folder, tasks, code, fresh, note)
     todo = [task for at, task in enumerate(tasks) if at not in there]
     for name in dict.fromkeys(task.experiment for task in todo):
         _check(name, plans[name], surveys[name])
@@ -94,7 +246,7 @@ def run_matrix(
         pace.learn(tasks[at], len(kept_cell.record.order), kept_cell.record.seconds)
     crawl = partial(crawl_and_keep, kept, code)
     failed = _crawl(todo, crawl, jobs, pace, len(there), tell)
-    return _gathered(folder, tasks, surveys, len(todo) - len(failed), failed)
+    return _collected(folder, tasks, surveys, len(todo) - len(failed), failed)
 
 
 def _survey(name: str, plan: Plan) -> Survey:
@@ -111,20 +263,20 @@ def _check(name: str, plan: Plan, found: Survey) -> None:
         raise ForagerError(f"{name}: {error}") from None
 
 
-def _tasks(name: str, plan: Plan, found: Survey) -> list[Task]:
+def _tasks(name: str, plan: Plan, found: Survey) -> list[CellTask]:
     content = web_content(laboratory(plan.web).web)
     return [
-        Task(name, plan, cell, cell_key(content, plan, cell), found.expected(plan, cell.group))
+        CellTask(name, plan, cell, cell_key(content, plan, cell), found.expected(plan, cell.group))
         for cell in cells(plan, list(found.sizes))
     ]
 
 
-# ---- what is there --------------------------------------------------------------------------------------------------
+# ---- cells kept from earlier ----------------------------------------------------------------------------------------
 
 
-def _there(folder: Cells, tasks: Sequence[Task], code: str, fresh: bool, note: Note) -> dict[int, Kept]:
-    """The cells that need not be crawled, by the place of their task."""
-    found: dict[int, Kept] = {}
+def _kept(folder: CellFolder, tasks: Sequence[CellTask], code: str, fresh: bool, note: Note) -> dict[int, KeptCell]:
+    """The kept cells, by the index of their task."""
+    found: dict[int, KeptCell] = {}
     for at, task in enumerate(tasks):
         try:
             kept = folder.read(task.key)
@@ -144,10 +296,10 @@ def _there(folder: Cells, tasks: Sequence[Task], code: str, fresh: bool, note: N
     return {at: kept for at, kept in found.items() if kept.code == code}
 
 
-def _gathered(
-    folder: Cells, tasks: Sequence[Task], surveys: Mapping[str, Survey], crawled: int, failed: Sequence[str]
-) -> Done:
-    by_experiment: dict[str, list[Task]] = defaultdict(list)
+def _collected(
+    folder: CellFolder, tasks: Sequence[CellTask], surveys: Mapping[str, Survey], crawled: int, failed: Sequence[str]
+) -> MatrixResult:
+    by_experiment: dict[str, list[CellTask]] = defaultdict(list)
     for task in tasks:
         by_experiment[task.experiment].append(task)
     experiments, incomplete, codes = {}, {}, Counter[str]()
@@ -163,36 +315,38 @@ def _gathered(
             plan = replace(plan, strategies=tuple(each for each in plan.strategies if each not in lost))
             records = {cell: each.record for cell, each in whole.items()}
             experiments[name] = Experiment(plan, found.web, found.relevant, found.sizes, records)
-    return Done(experiments, incomplete, dict(sorted(codes.items())), crawled, failed)
+    return MatrixResult(experiments, incomplete, dict(sorted(codes.items())), crawled, failed)
 
 
 # ---- crawling -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Spent:
+class CellCost:
+    """What a crawl took."""
+
     pages: int
     seconds: float
 
 
-def crawl_and_keep(folder: Path, code: str, task: Task) -> Spent:
-    """Done by a worker: what is finished is on disk, whatever becomes of the parent."""
+def crawl_and_keep(folder: Path, code: str, task: CellTask) -> CellCost:
+    """The work of a worker. A finished cell is on disk, even if the parent ends."""
     start = time.perf_counter()
     record = crawl_cell(task.plan, task.cell)
-    Cells(folder).write(task.key, Kept(record, code))
-    return Spent(len(record.order), time.perf_counter() - start)
+    CellFolder(folder).write(task.key, KeptCell(record, code))
+    return CellCost(len(record.order), time.perf_counter() - start)
 
 
-def _needs(task: Task) -> tuple[str, Plan, str | None, int]:
+def _needs(task: CellTask) -> tuple[str, Plan, str | None, int]:
     return task.plan.web, task.plan, task.cell.group, task.cell.run
 
 
 def _crawl(
-    todo: Sequence[Task], crawl: Callable[[Task], Spent], jobs: int, pace: Pace, before: int, tell: Tell
+    todo: Sequence[CellTask], crawl: Callable[[CellTask], CellCost], jobs: int, pace: Pace, before: int, tell: Tell
 ) -> list[str]:
-    """Returns a line for each cell that failed."""
+    """Crawl the tasks and return a line for each cell that failed."""
     left, failed = list(todo), list[str]()
-    tell(Progress(before, before + len(todo), 0, pace.expect(left, jobs), f"{before} cells kept from earlier"))
+    tell(MatrixStatus(before, before + len(todo), 0, pace.expect(left, jobs), f"{before} cells kept from earlier"))
     for task, outcome in work(todo, crawl, jobs, _needs):
         left.remove(task)
         if isinstance(outcome, Failed):
@@ -202,29 +356,30 @@ def _crawl(
             said = f"{task}: {outcome.pages} pages, {outcome.seconds:.1f} s"
             pace.learn(task, outcome.pages, outcome.seconds)
         done = before + len(todo) - len(left) - len(failed)
-        tell(Progress(done, before + len(todo), len(failed), pace.expect(left, jobs), said))
+        tell(MatrixStatus(done, before + len(todo), len(failed), pace.expect(left, jobs), said))
     return failed
 
 
 class Pace:
-    """Seconds a page, from finished cells: those of the same web and strategy, else of the same web, else of all."""
+    """Seconds per page, from finished cells: of the same web and strategy, else of the same web, else of all."""
 
     def __init__(self) -> None:
         self._spent: dict[tuple[str, ...], tuple[int, float]] = {}
 
-    def learn(self, task: Task, pages: int, seconds: float) -> None:
+    def learn(self, task: CellTask, pages: int, seconds: float) -> None:
+        """Note what a finished cell took."""
         for kind in self._kinds(task):
             before = self._spent.get(kind, (0, 0.0))
             self._spent[kind] = before[0] + pages, before[1] + seconds
 
-    def expect(self, tasks: Iterable[Task], jobs: int) -> float | None:
-        """Seconds that the tasks will take, so many at once; None before anything is known."""
+    def expect(self, tasks: Iterable[CellTask], jobs: int) -> float | None:
+        """Seconds that the tasks will take with this number of jobs; None before anything is known."""
         return sum(task.pages * self._rate(task) for task in tasks) / jobs if self._spent else None
 
-    def _rate(self, task: Task) -> float:
+    def _rate(self, task: CellTask) -> float:
         pages, seconds = next(self._spent[kind] for kind in self._kinds(task) if kind in self._spent)
         return seconds / max(1, pages)
 
     @staticmethod
-    def _kinds(task: Task) -> tuple[tuple[str, ...], ...]:
+    def _kinds(task: CellTask) -> tuple[tuple[str, ...], ...]:
         return (task.plan.web, task.cell.strategy), (task.plan.web,), ()

@@ -1,4 +1,4 @@
-"""Strategies that know what no crawler can: bounds to measure the others against."""
+"""Strategies that are told the truth. They are bounds for the other strategies, not crawlers that anybody can use."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 from forager.registry import Maker
 from forager.types import BEST, FIRST, NEVER, Evidence, Floats, Graph, Ids, Miss, ScoredLinks, Url, Visit, Waiting
-from forager_lab.graph import WebGraph
+from forager_lab.laboratory import WebGraph
 
 NOWHERE = -1e6  # below any distance in a web that fits a laboratory
 
 
 class Oracle:
-    """Knows the label of each link's target: priority(v) = 1 if v is relevant, else 0. Sees one step, not two."""
+    """Knows the label of each link's target: priority(v) = 1 if v is relevant, else 0. It sees one step ahead."""
 
     combine = FIRST
 
@@ -27,11 +27,12 @@ class Oracle:
 
 
 class Lookahead:
-    """Knows the whole graph, and goes where the nearest relevant page not yet fetched is.
+    """Knows the whole link graph, and goes towards the nearest relevant page that is not yet fetched.
 
-    d(v) = links from v to the nearest relevant page not yet fetched (0: v is one), m(v) = how many ways there are at
-    that distance (for d = 0: how many such pages v links to);  priority(v) = -d(v) + m/(1+m). Pages that lead nowhere
-    come last, links out of the web never. After each page fetched d and m are new, and so are all scores.
+    d(v) = number of links from v to the nearest relevant page that is not yet fetched (0: v is one), m(v) = how many
+    ways there are at that distance (for d = 0: how many such pages v links to);  priority(v) = -d(v) + m/(1+m). Pages
+    that lead nowhere come last; links out of the web are never followed. d, m and all scores are computed again after
+    each relevant page.
     """
 
     combine = BEST
@@ -61,7 +62,7 @@ class Lookahead:
         return np.where(nodes >= 0, self._priority[nodes], np.float32(NEVER)).astype(np.float32)
 
     def _look(self) -> Floats:
-        """d and m by layers, from the wanted pages backwards."""
+        """Compute d and m in layers, backwards from the wanted pages."""
         layer = self._wanted.astype(np.float32)
         reached = self._wanted.copy()
         ways = self._graph.pull(layer)

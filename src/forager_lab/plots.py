@@ -1,31 +1,47 @@
-"""Pictures of an experiment, drawn from its figures: what `forager_lab.results.figures` gives and `--json` writes.
+"""Pictures of an experiment, drawn from the figures that `forager_lab.results.figures` gives and `--json` writes.
 
-A strategy has one colour and one kind of line in all pictures; its name stands at the end of its curve. The same
-figures give the same bytes: no dates, no random ids. matplotlib (`forager[lab]`) is imported when something is drawn.
+A strategy has the same colour and the same kind of line in all pictures; its name stands at the end of its curve. Every
+colour has a contrast of at least 3 with white and with the dark page, so that a picture serves both. The same figures
+give the same bytes: no dates, no random ids. matplotlib (`forager[lab]`) is imported only when something is drawn.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from forager.errors import ForagerError
-from forager_lab.linestyles import BLUE, FAINT, INK, PAPER, RULE, SOLID, Stroke, strokes
 from forager_lab.metrics import Figure as Value
-from forager_lab.pairs import against
+from forager_lab.results import pairs_with
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+INK, FAINT, RULE, PAPER = "#1c1c1c", "#767676", "#dddddd", "#ffffff"  # in a page, the page's own colours instead
+DARK = "#161616"  # background of a dark page
+
+Dash: TypeAlias = tuple[float, tuple[float, ...] | None]
+SOLID: Dash = (0.0, None)
+DASHED: Dash = (0.0, (5.0, 1.6))
+DOTTED: Dash = (0.0, (1.2, 1.2))
+BROKEN: Dash = (0.0, (6.0, 1.5, 1.2, 1.5))
+DASHES = (SOLID, DASHED, DOTTED, BROKEN)
+
+RED, BLUE, GREEN, ORANGE, PURPLE = "#d1495b", "#2f7fc1", "#2e8b57", "#c77700", "#8e5bc0"
+TEAL, PINK, GREY, OLIVE, BROWN = "#008c95", "#b5508f", "#7a7a7a", "#8a7a1f", "#a0623a"
+COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, TEAL, PINK, BROWN, OLIVE, GREY)
+
 WIDTH, HEIGHT = 7.6, 4.4  # inches
-BANDED = 6  # curves whose bands can be told apart in one picture
+BANDED = 6  # with more curves in one picture their bands are not drawn
 _RC: dict[str, Any] = {
     "text.parse_math": False,
     "svg.hashsalt": "forager",
@@ -51,23 +67,24 @@ _RC: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    svg: str  # a file of its own, on white
+    """A drawn picture in both formats."""
+
+    svg: str  # a whole file, on white
     png: bytes
 
     def inline(self, name: str) -> str:
-        """The SVG as a part of a page: transparent, ink in the page's colours, ids under a name of their own."""
-        body = re.sub(
-            r"<style.*?</style>", "", self.svg[self.svg.index("<svg") :], flags=re.DOTALL
-        )  # is for whole pages
+        """The SVG as a part of a page: transparent, in the colours of the page. `name` makes its ids unique."""
+        body = self.svg[self.svg.index("<svg") :]
+        body = re.sub(r"<style.*?</style>", "", body, flags=re.DOTALL)  # it would apply to the whole page
         for colour, variable in ((INK, "ink"), (FAINT, "faint"), (RULE, "rule")):
             body = body.replace(colour, f"var(--{variable})")
         body = body.replace(f"fill: {PAPER}", "fill: none")
         body = re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", body)
-        return re.sub(r' (width|height)="[^"]*pt"', "", body, count=2)  # the page says how wide
+        return re.sub(r' (width|height)="[^"]*pt"', "", body, count=2)  # the page decides the width
 
 
 def need_matplotlib() -> None:
-    """Say what to install before hours are spent, not after."""
+    """Raise an error that says what to install. Call it before a long run."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -78,7 +95,7 @@ def need_matplotlib() -> None:
 
 
 def harvest_curves(report: Mapping[str, Any]) -> Picture:
-    """Harvest along the crawl, with bands where they can be told apart."""
+    """Harvest along the crawl, with 95 % bands if there are few curves."""
     return _curves(report, _series(report, "harvest", "ci"), "harvest: share of relevant pages so far")
 
 
@@ -98,7 +115,7 @@ def recall_curves(report: Mapping[str, Any], group: str) -> Picture:
 
 
 def harvest_panels(report: Mapping[str, Any]) -> Picture:
-    """Each strategy with its band before all the others, for when they are too many for one picture."""
+    """A small picture for each strategy: its curve with its band, and all other curves in grey."""
     series, looks = _series(report, "harvest", "ci"), strokes([row["strategy"] for row in report["results"]])
     across = 4
     down = -(-len(series) // across)
@@ -121,7 +138,7 @@ def harvest_panels(report: Mapping[str, Any]) -> Picture:
 
 def differences(report: Mapping[str, Any], baseline: str, measure: str, at: str, said: str) -> Picture:
     """Each strategy's paired difference to a baseline with both intervals: thick Student's t, thin bootstrap-t."""
-    found = [pair for pair in against(report["pairwise"], baseline, measure, at) if pair["difference"] is not None]
+    found = [pair for pair in pairs_with(report["pairwise"], baseline, measure, at) if pair["difference"] is not None]
     found.sort(key=lambda pair: (pair["difference"], pair["name"]))
     looks = strokes([row["strategy"] for row in report["results"]])
     with drawing(WIDTH, 1.1 + 0.3 * max(1, len(found))) as figure:
@@ -146,7 +163,7 @@ def differences(report: Mapping[str, Any], baseline: str, measure: str, at: str,
 
 
 def reliability(quality: Mapping[str, Any]) -> Picture:
-    """What the critic said against what was true; below, how many pages it said it of."""
+    """The relevance that the critic gave against the share that is relevant; below, the number of pages."""
     steps = quality["reliability"]
     given, relevant, pages = (np.array([step[key] for step in steps]) for key in ("given", "relevant", "pages"))
     with drawing(4.6, 4.8) as figure:
@@ -168,7 +185,7 @@ def reliability(quality: Mapping[str, Any]) -> Picture:
 class _Series:
     pages: list[float]
     values: list[float]
-    halves: list[float]  # of the band; 0 where there is none
+    halves: list[float]  # half widths of the band; 0 if there is none
 
 
 def _columns(curve: Sequence[Mapping[str, Value]], value: str, half: str) -> _Series:
@@ -191,7 +208,7 @@ def _curves(report: Mapping[str, Any], series: Mapping[str, _Series], said: str)
                 axes.axvline(pages, color=RULE, linewidth=0.9)
                 axes.annotate(place, (pages, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom",
                               fontsize=8, color=FAINT)  # fmt: skip
-        for name in sorted(series, key=lambda name: looks[name].dash != SOLID):  # dashes last: solid ones show through
+        for name in sorted(series, key=lambda name: looks[name].dash != SOLID):  # dashes last: what is under them shows
             _draw(axes, series[name], looks[name], band=len(series) <= BANDED)
         axes.set(xlim=(0, longest), ylim=(0, 1.02), xlabel="pages fetched", ylabel=said)
         _name_ends(axes, {name: each for name, each in series.items() if each.pages}, looks)
@@ -207,7 +224,7 @@ def _draw(axes: Axes, series: _Series, look: Stroke, *, band: bool) -> None:
 
 
 def _name_ends(axes: Axes, series: Mapping[str, _Series], looks: Mapping[str, Stroke]) -> None:
-    """The names to the right of the plot in the order in which the curves end, each with a piece of its line."""
+    """Write the names to the right of the plot, in the order in which the curves end, with a piece of the line."""
     ranked = sorted(series, key=lambda name: (series[name].values[-1], name))
     low, high = axes.get_ylim()
     ends = [(series[name].values[-1] - low) / (high - low) for name in ranked]
@@ -221,11 +238,11 @@ def _name_ends(axes: Axes, series: Mapping[str, _Series], looks: Mapping[str, St
 
 
 def spread(wanted: Sequence[float], apart: float) -> list[float]:
-    """Ascending places as near to those wanted as can be, at least so far apart and, if there is room, within 0..1."""
+    """Ascending places as near as possible to the wanted ones, at least `apart`; within 0..1 if there is room."""
     if not wanted:
         return []
     steps = np.arange(len(wanted)) * apart
-    blocks: list[list[float]] = []  # each: sum, number; places of a block touch one another
+    blocks: list[list[float]] = []  # each: sum, number; the places of a block touch
     for value in np.asarray(wanted) - steps:
         blocks.append([float(value), 1])
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
@@ -242,11 +259,12 @@ def _short(name: str, most: int) -> str:
 
 @contextmanager
 def drawing(width: float, height: float) -> Iterator[Figure]:
+    """A new matplotlib figure in our style; sizes in inches."""
     need_matplotlib()
     from matplotlib import style
     from matplotlib.figure import Figure
 
-    with style.context(["default", _RC]):  # not what the user has set for other pictures
+    with style.context(["default", _RC]):  # not the settings of the user
         yield Figure(figsize=(width, height), dpi=160)
 
 
@@ -256,3 +274,54 @@ def _finished(figure: Figure) -> Picture:
     for kind, file in files.items():
         figure.savefig(file, format=kind, metadata=nothing[kind], bbox_inches="tight", pad_inches=0.08)
     return Picture(files["svg"].getvalue().decode(), files["png"].getvalue())
+
+
+# ---- colours and lines ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """How a curve is drawn."""
+
+    colour: str
+    dash: Dash
+
+
+KNOWN = {
+    "default": Stroke(RED, SOLID),
+    "apprentice": Stroke(RED, DASHED),
+    "best-first": Stroke(ORANGE, SOLID),
+    "breadth-first": Stroke(GREY, SOLID),
+    "random": Stroke(GREY, DASHED),
+    "shark": Stroke(BLUE, SOLID),
+    "fish": Stroke(BLUE, DASHED),
+    "crf": Stroke(GREEN, SOLID),
+    "infospiders": Stroke(GREEN, DASHED),
+    "context-graph": Stroke(PURPLE, SOLID),
+    "lexical": Stroke(PURPLE, DASHED),
+    "memm": Stroke(TEAL, SOLID),
+    "hmm": Stroke(TEAL, DASHED),
+    "q-value": Stroke(PINK, SOLID),
+    "intelligent": Stroke(PINK, DASHED),
+    "pagerank": Stroke(OLIVE, SOLID),
+    "backlink": Stroke(OLIVE, DASHED),
+    "distiller": Stroke(BROWN, SOLID),
+    "oracle": Stroke(GREY, DOTTED),
+    "lookahead": Stroke(BROWN, DOTTED),
+}
+
+
+def strokes(names: Sequence[str]) -> dict[str, Stroke]:
+    """A stroke for each name. Unknown names get, in order, strokes that differ most from those already used."""
+    found = {name: KNOWN[name] for name in names if name in KNOWN}
+    for name in names:
+        if name not in found:
+            found[name] = _free(list(found.values()))
+    return {name: found[name] for name in names}
+
+
+def _free(taken: Sequence[Stroke]) -> Stroke:
+    """The colour used least, then the first dash that is free with it. After 40 strokes they repeat."""
+    used, uses = Counter(taken), Counter(stroke.colour for stroke in taken)
+    every = [Stroke(colour, dash) for dash, colour in product(DASHES, COLOURS)]
+    return min(every, key=lambda stroke: (used[stroke], uses[stroke.colour]))

@@ -1,21 +1,25 @@
-"""How a strategy is tried on a web whose truth is known. A learner never sees a label it was not trained on.
+"""The rules of a trial: what the critic learns from, where a crawl starts, which pages count.
 
-Topic webs: the critic learns 40 random pages of the topic (a third if there are fewer than 120) and 600 random others;
-the crawl starts from 3 of those 40 and fetches 2R pages, R being the number of pages of the topic.
-Path webs: the critic learns all pages of the other groups; the crawl starts from the seeds of the group left out, stays
-out of the others, and goes on to the end.
-Halved: what is taught beforehand on the web it will crawl learns on a *ground* without half of the pages of the topic;
-the other half, from which the critic's examples come too, counts as trained, so that what a crawl finds "without the
-training pages" is what nobody was shown. In path webs the ground is the other groups.
-Far: a halved crawl starts from 3 pages of the ground's outermost layer, as far from the topic as there are any.
-Truth is the label, never the critic. The crawl is the shipping loop: virtual clock, one fetch in flight, delay 0.
+Topic protocol: the critic learns from 40 random pages of the topic (a third of them if there are fewer than 120) and
+600 random others. The crawl starts from 3 of the 40 and fetches 2R pages; R is the number of pages of the topic.
+Path protocol: the pages are in groups, and each group is left out in turn. The critic learns from all pages of the
+other groups. The crawl starts from the seeds of the group left out, does not leave the group, and goes on to the end.
+Halved: some strategies are taught before the crawl, on the web that they will crawl. They are taught on a *ground* that
+has only one half of the pages of the topic. The critic's examples come from the same half, and the whole half counts as
+trained. So what a crawl finds "without the training pages" was shown to nobody. In the path protocol the ground is the
+other groups.
+Far: a halved crawl starts from 3 pages of the ground's outermost layer, which is the farthest from the topic.
+
+Truth is the label, never the critic. A learner never sees a label that it was not trained on. The crawl is the loop
+that users run, with a virtual clock, one fetch at a time, and no delay.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import cast
 
 import numpy as np
@@ -31,26 +35,27 @@ from forager.learn.tfidf import Idf, Query, Targets
 from forager.paths import Ground, Teachable, hop_layers
 from forager.registry import Spec
 from forager.strategies import make_strategy
-from forager.types import Critic, Mask, Ragged, Strategy, Url
+from forager.types import Critic, Floats, Mask, Ragged, Strategy, Terms, Url
 from forager.web.scope import Scope
 from forager_lab.laboratory import Laboratory
-from forager_lab.likeness import likeness
 from forager_lab.oracles import LAB_STRATEGIES
 
 POSITIVES, OTHERS, STARTS = 40, 600, 3
 OTHER = "other"
 NO_TERMS = np.empty(0, np.uint32)
+BATCH = 256  # pages whose similarity is computed at once
 
 
 @dataclass(frozen=True)
-class Teaching:
-    """What a strategy may be taught on before the crawl."""
+class TeachingPages:
+    """The pages on which a strategy may be taught before the crawl."""
 
     pages: tuple[Url, ...]
     targets: frozenset[Url]
     labels: Mapping[Url, str]  # of pages that are no targets
 
     def ground(self, lab: Laboratory) -> Ground:
+        """The pages with their links and targets, as path models learn from them."""
         return Ground.of(
             ((url, lab.graph.links(url)) for url in self.pages),
             self.targets,
@@ -62,35 +67,35 @@ class Teaching:
 
 @dataclass(frozen=True)
 class Trial:
-    """Everything about one crawl but the strategy."""
+    """Everything that one crawl needs, except the strategy."""
 
     focus: str
     seeds: Sequence[Url]
     relevant: frozenset[Url]  # by truth
-    trained: frozenset[Url]  # what the critic has seen
+    trained: frozenset[Url]  # the pages that the critic has seen
     critic: Critic
-    query: Query  # the words of the topic and of the examples the critic has seen
-    targets: Targets  # those examples
+    query: Query  # the words of the topic and of its examples
+    targets: Targets  # the examples of the topic that the critic has seen
     scope: Scope
-    pages: int | None  # to fetch; None: all there are
+    pages: int | None  # to fetch; None: all
     seed: int
-    teaching: Teaching | None = None  # None: nothing may be taught, because all that there is will be crawled
+    teaching: TeachingPages | None = None  # None: no strategy may be taught beforehand
 
 
 @dataclass(frozen=True)
-class Record:
+class CrawlRecord:
     """What a crawl fetched, page by page, and what it cost."""
 
     relevant: Mask  # by truth
-    trained: Mask  # the critic had seen it
+    trained: Mask  # the critic had seen the page in training
     expected: NDArray[np.float32]  # by the critic
     order: tuple[Url, ...]
     requests: int
     misses: dict[str, int]
     seconds: float  # of the crawl alone
     labels: tuple[str, ...]  # of each page by truth, several separated by commas
-    similarity: NDArray[np.float32]  # of each page to the example it is most like
-    toward: NDArray[np.float64]  # for each example the mean over the pages of their similarity to it
+    similarity: NDArray[np.float32]  # of each page to the most similar example
+    toward: NDArray[np.float64]  # for each example, the mean similarity of the pages to it
 
 
 def topic_trial(
@@ -104,6 +109,7 @@ def topic_trial(
     halved: bool = False,
     far: bool = False,
 ) -> Trial:
+    """A trial of the topic protocol; run and seed decide every random choice."""
     relevant = lab.web.truth.relevant(topic)
     wanted = frozenset(relevant)
     others = [url for url in lab.web.truth.labels if url not in wanted]
@@ -118,22 +124,22 @@ def topic_trial(
     if halved:
         relevant = [relevant[i] for i in sorted(draw.permutation(len(relevant))[: (len(relevant) + 1) // 2])]
         met = frozenset(relevant)
-        teaching = Teaching(tuple(url for url in lab.web.truth.labels if url in met or url not in wanted), met, {})
+        teaching = TeachingPages(tuple(url for url in lab.web.truth.labels if url in met or url not in wanted), met, {})
     positives = [relevant[i] for i in draw.choice(len(relevant), count, replace=False)]
     negatives = [others[i] for i in draw.choice(len(others), min(OTHERS, len(others)), replace=False)]
     starts = [positives[i] for i in draw.choice(count, STARTS, replace=False)]
     labels = [topic] * len(positives) + [OTHER] * len(negatives)
     sample = [*positives, *negatives]
-    made, query, targets = _learnt(lab, critic, sample, labels, topic, seed + run)
+    made, query, targets = learn_topic(lab, critic, sample, labels, topic, seed + run)
     if far:
         starts = _outermost(lab, teaching, draw)
     trained = frozenset(sample).union(teaching.targets if teaching else ())
     return Trial(topic, starts, wanted, trained, made, query, targets, Scope(), budget, seed + run, teaching)
 
 
-def _outermost(lab: Laboratory, teaching: Teaching | None, draw: np.random.Generator) -> list[Url]:
+def _outermost(lab: Laboratory, teaching: TeachingPages | None, draw: np.random.Generator) -> list[Url]:
     if teaching is None:
-        raise ForagerError("--far starts from the outermost layer of what is taught on: give --halved too")
+        raise ForagerError("--far starts from the outermost layer of the ground: give --halved too")
     ground = teaching.ground(lab)
     layer = hop_layers(ground.graph, ground.targets)
     pages = np.flatnonzero(layer == layer.max())
@@ -151,27 +157,28 @@ def path_trial(
     seed: int,
     pages: int | None = None,
 ) -> Trial:
+    """A trial of the path protocol, with `group` left out."""
     groups = lab.web.groups(column)
     outside = [url for url, name in groups.items() if name != group]
     labels = [(lab.web.truth.labels[url] or (OTHER,))[0] for url in outside]
-    made, query, targets = _learnt(lab, critic, outside, labels, target, seed + run)
+    made, query, targets = learn_topic(lab, critic, outside, labels, target, seed + run)
     wanted, barred = reachable_targets(lab, target, column, group), frozenset(outside)
     scope = Scope(barred=barred)
     met = frozenset(url for url, label in zip(outside, labels, strict=True) if below(label, target))
     milestones = {url: label for url, label in zip(outside, labels, strict=True) if url not in met and label != OTHER}
-    teaching = Teaching(tuple(outside), met, milestones)
+    teaching = TeachingPages(tuple(outside), met, milestones)
     seeds = lab.web.seeds(group)
     return Trial(target, seeds, wanted, barred, made, query, targets, scope, pages, seed + run, teaching)
 
 
 def reachable_targets(lab: Laboratory, target: str, column: str, group: str) -> frozenset[Url]:
-    """The pages of a label that can be reached from the group's seeds without leaving it."""
+    """The pages of a label that can be reached from the group's seeds without leaving the group."""
     inside = {url for url, name in lab.web.groups(column).items() if name == group}
     return frozenset(lab.web.truth.relevant(target)) & lab.graph.reachable(lab.web.seeds(group), inside)
 
 
 def left_out(lab: Laboratory, column: str) -> list[str]:
-    """The groups that are crawled in turn: those entered by a single page."""
+    """The groups that are left out in turn: those with a single seed."""
     names = dict.fromkeys(lab.web.groups(column).values())
     found = [name for name in names if len(lab.web.seeds(name)) == 1]
     if not found:
@@ -179,10 +186,10 @@ def left_out(lab: Laboratory, column: str) -> list[str]:
     return found
 
 
-def _learnt(
+def learn_topic(
     lab: Laboratory, spec: Spec, urls: Sequence[Url], labels: Sequence[str], focus: str, seed: int
 ) -> tuple[Critic, Query, Targets]:
-    """What can be known of a topic from a sample with labels."""
+    """A critic, a query and the examples of the topic, all from a sample with labels."""
     critic = make_critic(spec.name, {"focus": [focus], "seed": seed}, spec.options)
     pairs = [(page, label) for page, label in zip(lab.pages(urls), labels, strict=True) if page is not None]
     critic.fit((page for page, _ in pairs), (label for _, label in pairs))
@@ -193,7 +200,7 @@ def _learnt(
 
 
 def strategy_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
-    """A strategy as the trial makes it; only the laboratory's own ones are told the truth. Not yet taught."""
+    """Make the strategy of a trial; it is not yet taught. Only the oracles are told the truth."""
     given: dict[str, object] = {
         "seed": trial.seed,
         "critic": trial.critic,
@@ -206,21 +213,21 @@ def strategy_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
     made = make_strategy(spec.name, given, spec.options, LAB_STRATEGIES)
     if isinstance(made, Teachable) and trial.teaching is None:
         raise ForagerError(
-            f"strategy {spec.name!r} is taught beforehand, on the web it will crawl: leave half of the topic for the "
-            "test with --halved"
+            f"strategy {spec.name!r} must be taught before the crawl, on the same web: give --halved, which keeps "
+            "half of the topic for the test"
         )
     return made
 
 
 def taught_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
-    """The same, ready to crawl."""
+    """Make the strategy of a trial and teach it if it needs that."""
     made = strategy_for(lab, trial, spec)
     if isinstance(made, Teachable) and trial.teaching is not None:
         return cast(Strategy, made.taught(trial.teaching.ground(lab)))
     return made
 
 
-def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> Record:
+def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> CrawlRecord:
     """Crawl once with a strategy."""
     config = CrawlConfig(
         seeds=tuple(trial.seeds), frontier=FrontierConfig(delay=0), stop=StopConfig(pages=trial.pages), seed=trial.seed
@@ -238,8 +245,8 @@ def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> Record:
     visits = [(visit.page.url, visit.judgement.relevance) for visit in crawl]
     seconds = time.perf_counter() - start
     order = tuple(url for url, _ in visits)
-    alike = likeness((page.terms.values if page else NO_TERMS for page in lab.pages(order)), trial.targets)
-    return Record(
+    alike = similarity_to((page.terms.values if page else NO_TERMS for page in lab.pages(order)), trial.targets)
+    return CrawlRecord(
         relevant=np.array([url in trial.relevant for url in order], bool),
         trained=np.array([url in trial.trained for url in order], bool),
         expected=np.array([relevance for _, relevance in visits], np.float32),
@@ -251,3 +258,29 @@ def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> Record:
         similarity=alike.similarity,
         toward=alike.toward,
     )
+
+
+# ---- similarity to the examples -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExampleSimilarity:
+    """How similar crawled pages p are to the examples d of the topic, by the TF-IDF cosine cos(p,d) over all terms.
+
+    The idf is that of the training sample, the same for every strategy of a run (see forager.learn.tfidf).
+    """
+
+    similarity: Floats  # (pages,): max over d of cos(p,d)
+    toward: NDArray[np.float64]  # (examples,): mean over p of cos(p,d); its maximum is sigma
+
+
+def similarity_to(bags: Iterable[Terms], targets: Targets) -> ExampleSimilarity:
+    """The similarity of the pages with these terms, in order; 0 everywhere if there is no example."""
+    waiting = iter(bags)
+    similarity, sums, pages = [np.empty(0, np.float32)], np.zeros(len(targets)), 0
+    while batch := list(islice(waiting, BATCH)):
+        cosines = targets.cosines(Ragged.of(batch))
+        similarity.append(cosines.max(axis=1, initial=0))
+        sums += cosines.sum(axis=0, dtype=np.float64)
+        pages += len(batch)
+    return ExampleSimilarity(np.concatenate(similarity), sums / max(1, pages))

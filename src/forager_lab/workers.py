@@ -1,11 +1,11 @@
-"""Tasks done by several processes, each of which keeps to what it has at hand.
+"""Several processes share a list of tasks. Each prefers tasks that need what it has already made ready.
 
-What a task needs is a tuple, the dearest first: a web that must be opened, a critic that must be trained. A worker
-takes the task that shares most with its last one, and of equal ones that which shares least with what the others are
-at; so webs and critics are made ready as seldom as can be, and at the end all help with what is left.
+The needs of a task are a tuple, the most expensive first: a web to open, a critic to train. A worker takes the task
+that shares most needs with its last one; if several do, the one that shares least with the tasks of the other workers.
+So webs and critics are made ready as rarely as possible, and at the end all workers help with what is left.
 
-A task that fails, or takes its process down with it, is told as `Failed`; the others go on. A worker ends when its
-parent does, however that ended, because then the pipe between them is closed.
+If a task fails, or its process ends, its result is `Failed`, and the other tasks go on. A worker ends when its parent
+ends, for whatever reason, because the pipe between them is then closed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Failed:
 def work(
     tasks: Sequence[Task], do: Callable[[Task], Result], jobs: int, needs: Callable[[Task], Needs]
 ) -> Iterator[tuple[Task, Result | Failed]]:
-    """Each task with its result, in the order they are done. With one job all is done in this process, in order."""
+    """Each task with its result, in the order in which they finish. With one job all run in this process, in order."""
     if jobs == 1:
         for task in tasks:
             yield task, _attempt(do, task)
@@ -70,7 +70,7 @@ def _spread(
 
 
 def _nearest(left: Sequence[tuple[Any, Needs]], worker: _Worker[Any, Any], all_workers: Sequence[Any]) -> int:
-    """The place of the task that this worker should do next."""
+    """The index of the task that this worker should do next."""
     elsewhere = [other.at_hand for other in all_workers if other is not worker]
 
     def rank(at: int) -> tuple[int, int, int]:
@@ -82,7 +82,7 @@ def _nearest(left: Sequence[tuple[Any, Needs]], worker: _Worker[Any, Any], all_w
 
 
 def _shared(one: Needs, other: Needs) -> int:
-    """How much of two needs is the same, from the dearest on."""
+    """How many needs are the same, counted from the most expensive one."""
     same = 0
     for mine, theirs in zip(one, other, strict=False):
         if mine != theirs:
@@ -92,7 +92,7 @@ def _shared(one: Needs, other: Needs) -> int:
 
 
 class _Worker(Generic[Task, Result]):
-    """A process, the pipe to it, the task it is at, and what it has made ready."""
+    """A process, the pipe to it, its current task, and what it has made ready."""
 
     task: Task
 
@@ -106,15 +106,15 @@ class _Worker(Generic[Task, Result]):
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, self._do), daemon=True)
         self._process.start()
-        theirs.close()  # only the worker holds it now: if one of the two ends, the other is told
+        theirs.close()  # now only the worker holds it: if one of the two ends, the other notices
 
     def begin(self, task: Task, needs: Needs) -> None:
         self.task, self.at_hand = task, needs
-        with suppress(OSError):  # it has died already: `end` will say so
+        with suppress(OSError):  # the process has ended already: `end` will notice
             self.pipe.send(task)
 
     def end(self) -> tuple[Task, Result | Failed]:
-        """The task and what came of it; a process that was lost is replaced."""
+        """The task and its result. A process that has ended is replaced."""
         try:
             outcome: Result | Failed = self.pipe.recv()
         except (EOFError, OSError):
@@ -130,7 +130,7 @@ class _Worker(Generic[Task, Result]):
 
 
 def _serve(pipe: Connection[Any, Any], do: Callable[[Any], Any]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and stops us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and stops us
     with suppress(EOFError, OSError):
         while True:
             pipe.send(_attempt(do, pipe.recv()))
@@ -139,12 +139,12 @@ def _serve(pipe: Connection[Any, Any], do: Callable[[Any], Any]) -> None:
 def _attempt(do: Callable[[Task], Result], task: Task) -> Result | Failed:
     try:
         return do(task)
-    except Exception as error:  # whatever a strategy may raise; the other tasks go on
+    except Exception as error:  # a strategy may raise anything; the other tasks go on
         return Failed(_line(error), traceback.format_exc())
 
 
 def _line(error: Exception) -> str:
-    """Wrong input explains itself; anything else says where it happened."""
+    """The message. For an error that is not a ForagerError also its type and its place in the code."""
     said = " ".join(str(error).split())
     if isinstance(error, ForagerError):
         return said

@@ -26,8 +26,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.learn.buckets import Buckets, split_of
-from forager.strategies.apprentice.around import Around, Kind, Window
+from forager.learn.naive_bayes import HashedNaiveBayes, split_of
+from forager.strategies.apprentice.features import ContextWindow, LinkContext, WordFeature
 from forager.types import Floats, Ids, Mask, Ragged
 from forager_lab.metrics import Figure
 from studies.apprentice.crawls import CrawlInstances, split_by_target
@@ -37,7 +37,7 @@ MOST = 100  # words on either side of an anchor, as the apprentice has it
 SIZE = 1 << 22  # of the learner's tables: features hardly ever fall together
 SHUFFLES = 5  # of the buckets among the targets, to see what comes by chance
 FEWEST = 5  # instances a feature must occur in, for its gain to count
-KINDS: tuple[Kind, ...] = ("offset", "words", "distance", "path")
+KINDS: tuple[WordFeature, ...] = ("offset", "words", "distance", "path")
 OFFSETS = tuple(range(-D_MAX, D_MAX + 1))
 USUAL = 5  # d_max of the apprentice
 NAMED = 8  # tags that have a name in the figure
@@ -81,7 +81,7 @@ class InstanceAccuracy:
 
 def accuracy(clues: Ragged, relevance: Floats, learnt: Mask) -> InstanceAccuracy | None:
     """Learn from some instances and test on the others. None if one side lacks one of the two kinds."""
-    learner = Buckets(SIZE)
+    learner = HashedNaiveBayes(SIZE)
     learner.learn(clues.take(np.flatnonzero(learnt)), relevance[learnt])
     model = learner.linear()
     if model is None or learner.split is None:
@@ -123,9 +123,9 @@ def other_features(
     return {
         name: as_list(mean_accuracy(features(sample, around), sample, seeds))
         for name, around in {
-            "words": Around("offset", USUAL, MOST),
-            "topics": Around("offset", USUAL, MOST, tuple(classes), topics=1),
-            "cocitation": Around("offset", USUAL, MOST, cocitation=True),
+            "words": LinkContext("offset", USUAL, MOST),
+            "topics": LinkContext("offset", USUAL, MOST, tuple(classes), topics=1),
+            "cocitation": LinkContext("offset", USUAL, MOST, cocitation=True),
         }.items()
     }
 
@@ -138,24 +138,24 @@ class WindowFeatures:
     """The features of each instance in the widest window, by kind, with their offsets."""
 
     offsets: Ids  # (e,)
-    kinds: Mapping[Kind, Ragged]
+    kinds: Mapping[WordFeature, Ragged]
 
     @classmethod
     def of(cls, instances: CrawlInstances) -> WindowFeatures:
         """Of these instances, a row for each."""
         windows = [
-            Window.of(visit.page.terms, visit.links.take(links.tolist()), D_MAX, MOST).offsets
+            ContextWindow.of(visit.page.terms, visit.links.take(links.tolist()), D_MAX, MOST).offsets
             for visit, links in instances.by_source()
         ]
-        kinds = {kind: features(instances, Around(kind, D_MAX, MOST)) for kind in KINDS}
+        kinds = {kind: features(instances, LinkContext(kind, D_MAX, MOST)) for kind in KINDS}
         return cls(np.concatenate([np.empty(0, np.int32), *windows]), kinds)
 
-    def within(self, kind: Kind, d_max: int) -> Ragged:
+    def within(self, kind: WordFeature, d_max: int) -> Ragged:
         """The features of a narrower window."""
         return kept(self.kinds[kind], np.abs(self.offsets) <= d_max)
 
 
-def features(instances: CrawlInstances, around: Around) -> Ragged:
+def features(instances: CrawlInstances, around: LinkContext) -> Ragged:
     """The features of each instance, in a row each."""
     return Ragged.concat([around(visit).take(links) for visit, links in instances.by_source()])
 

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from forager_lab.linestyles import BLUE, BROWN, GREEN, GREY, OLIVE, ORANGE, PINK, PURPLE, RED, TEAL
 from forager_lab.metrics import mean
+from forager_lab.plots import BLUE, BROWN, GREEN, GREY, OLIVE, ORANGE, PINK, PURPLE, RED, TEAL
 from studies.apprentice import losses
 from studies.apprentice.crawl_sections import batches, features, fig_10, fig_11, fig_12, fig_13, fig_14, variants
 from studies.apprentice.losses import By, MeanOverRuns, histogram

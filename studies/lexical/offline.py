@@ -27,10 +27,10 @@ from forager.registry import Spec
 from forager.strategies.lexical.links import HasLevels, with_levels
 from forager.types import Critic, Judgement, Page, Url
 from forager_lab.laboratory import Laboratory
-from forager_lab.level_trials import Lesson, LevelGoal, lesson_of, level_by_label, pages_by_level, path_of
+from forager_lab.level_trials import LevelExamples, LevelGoal, level_by_label, level_examples, pages_by_level, path_of
 from forager_lab.metrics import Figure
 from forager_lab.protocol import OTHER, OTHERS
-from forager_lab.quality import Judged, average_precision
+from forager_lab.quality import JudgedSample, average_precision
 
 LevelTable: TypeAlias = NDArray[np.int64]  # (n + 1, n + 1) pages: by label, by the critic
 
@@ -58,7 +58,7 @@ def given_levels(
     lab: Laboratory, goal: LevelGoal, *, run: int, seed: int, crawled: Sequence[Url]
 ) -> dict[str, dict[str, LevelTable]]:
     """A table for each rule and sample."""
-    lesson = lesson_of(lab.web.truth, replace(goal, root=BACKGROUND), run=run, seed=seed)
+    lesson = level_examples(lab.web.truth, replace(goal, root=BACKGROUND), run=run, seed=seed)
     samples = {CRAWLED: crawled, EVENLY: _evenly(lab, goal.topic, np.random.default_rng([seed, run, EACH]))}
     path, shown = path_of(goal.topic), frozenset(lesson.examples)
     critics = _critics(lab, lesson, goal.topic)
@@ -83,7 +83,7 @@ def _evenly(lab: Laboratory, topic: str, draw: np.random.Generator) -> list[Url]
 _Critics: TypeAlias = list[tuple[HasLevels, dict[str, TopicLevels]]]  # each with the rules that use its terms
 
 
-def _critics(lab: Laboratory, lesson: Lesson, topic: str) -> _Critics:
+def _critics(lab: Laboratory, lesson: LevelExamples, topic: str) -> _Critics:
     found: _Critics = []
     for spec in dict.fromkeys(spec for spec, _ in RULES.values()):
         source = with_levels(taught(lab, Spec.parse(spec), lesson, topic))
@@ -104,7 +104,7 @@ def _given(critics: _Critics, page: Page) -> Iterator[tuple[str, int]]:
             yield name, levels.page_level(terms.terms, terms.weights)
 
 
-def taught(lab: Laboratory, spec: Spec, lesson: Lesson, topic: str, seed: int = 0) -> Critic:
+def taught(lab: Laboratory, spec: Spec, lesson: LevelExamples, topic: str, seed: int = 0) -> Critic:
     """The critic of this spec, taught with these examples."""
     critic = make_critic(spec.name, {"focus": [topic], "seed": seed}, spec.options)
     pairs = [(p, label) for p, label in zip(lab.pages(lesson.examples), lesson.labels, strict=True) if p is not None]
@@ -162,7 +162,7 @@ class _TaughtAlike:
     """Critics that were taught with the same examples, and what they say of pages."""
 
     def __init__(self, lab: Laboratory, topic: str, size: int, draw: int, seed: int) -> None:
-        lesson = lesson_of(lab.web.truth, LevelGoal(topic, size), run=draw, seed=seed)
+        lesson = level_examples(lab.web.truth, LevelGoal(topic, size), run=draw, seed=seed)
         more = _with_others(lab, lesson, topic, np.random.default_rng([seed, draw, OTHERS]))
         self.shown = frozenset((*lesson.examples, *more.examples))
         self.levels = with_levels(taught(lab, Spec("lexical"), lesson, topic))
@@ -185,7 +185,7 @@ class _TaughtAlike:
 
     def precisions(self) -> dict[str, Figure]:
         truth = np.array(self._truth, bool)
-        return {name: average_precision(Judged(np.array(said), truth)) for name, said in self._said.items()}
+        return {name: average_precision(JudgedSample(np.array(said), truth)) for name, said in self._said.items()}
 
 
 def _by_path(topic: str) -> Critic:
@@ -193,10 +193,10 @@ def _by_path(topic: str) -> Critic:
     return make_critic("description", {"focus": [topic]}, {"sentence": ", ".join(names)})
 
 
-def _with_others(lab: Laboratory, lesson: Lesson, topic: str, draw: np.random.Generator) -> Lesson:
+def _with_others(lab: Laboratory, lesson: LevelExamples, topic: str, draw: np.random.Generator) -> LevelExamples:
     """Only the examples of the topic, and the usual number of pages that are not under it."""
     wanted = frozenset(lab.web.truth.relevant(topic))
     others = [url for url in lab.web.truth.labels if url not in wanted]
     examples = [url for url, label in zip(lesson.examples, lesson.labels, strict=True) if label == topic]
     chosen = [others[at] for at in draw.permutation(len(others))[:OTHERS].tolist()]
-    return Lesson([*examples, *chosen], [topic] * len(examples) + [OTHER] * len(chosen), lesson.start)
+    return LevelExamples([*examples, *chosen], [topic] * len(examples) + [OTHER] * len(chosen), lesson.start)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from forager_lab.bootstrap import Difference, Verdict, difference, discoveries
+from forager_lab.bootstrap import Difference, PairVerdict, difference, discoveries
 from forager_lab.metrics import Figure, half_width, mean
 from forager_lab.plots import differences
 from studies.lexical.crawl_sections import (
@@ -215,8 +215,8 @@ def options(study: LexicalStudy) -> Section:
     return Section("options", "Options of ours", _text(study), PAPER, {"options": picture.svg}, table(head, rows))
 
 
-def _verdict(compared: Difference, told: bool) -> Verdict:
-    return Verdict.OPEN if not told else Verdict.BETTER if compared.mean > 0 else Verdict.WORSE
+def _verdict(compared: Difference, told: bool) -> PairVerdict:
+    return PairVerdict.OPEN if not told else PairVerdict.BETTER if compared.mean > 0 else PairVerdict.WORSE
 
 
 def _text(study: LexicalStudy) -> str:
@@ -275,7 +275,7 @@ def _interval(found: Difference) -> str:
     return f"{found.mean:+.3f}" + (f" ± {max(halves):.3f}" if halves else "")
 
 
-def _pair(name: str, found: Difference, verdict: Verdict) -> dict[str, Any]:
+def _pair(name: str, found: Difference, verdict: PairVerdict) -> dict[str, Any]:
     return {
         "measure": MEASURE, "at": END, "first": name, "second": THESIS.name, "difference": found.mean,
         "ci": found.bootstrap, "student_ci": found.student, "verdict": str(verdict),

@@ -29,15 +29,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.learn.lexical.levels import NARROWEST, WIDEST, Settings
+from forager.learn.lexical.levels import NARROWEST, WIDEST, LevelSettings
 from forager.registry import Spec
 from forager.types import Parts, Url
 from forager_lab.experiment import Cell, Plan, laboratory
 from forager_lab.laboratory import Laboratory
-from forager_lab.level_trials import PAGES, LevelGoal, lesson_of, level_trial
-from forager_lab.matrix import KEPT, Done, Note, Tell, run_matrix
+from forager_lab.level_trials import PAGES, LevelGoal, level_examples, level_trial
+from forager_lab.matrix import KEPT, MatrixResult, Note, Tell, run_matrix
 from forager_lab.metrics import Figure
-from forager_lab.protocol import Record
+from forager_lab.protocol import CrawlRecord
 from studies.apprentice import STEERED_BY
 from studies.kept_parts import PartsFolder, code_behind, make_parts
 from studies.lexical import offline, weights
@@ -99,7 +99,7 @@ CRAWLERS = (
     CrawlerVariant("oracle", "oracle", PLAIN_CRITIC),
 )
 CONTEXTS = {
-    words: THESIS if words == Settings().context else plain(f"{words} words", f"context={words}", tested=True)
+    words: THESIS if words == LevelSettings().context else plain(f"{words} words", f"context={words}", tested=True)
     for words in range(NARROWEST, WIDEST + 1)
 }
 SETS = ("context", "content", "page", "context+content", "context+page", "content+page")
@@ -253,7 +253,7 @@ class LexicalPlan:
         """For one topic."""
         return FewPart(topic, self.sizes, self.draws, self.seed)
 
-    def level_part(self, topic: str, run: int, done: Done) -> LevelPart:
+    def level_part(self, topic: str, run: int, done: MatrixResult) -> LevelPart:
         """For the first pages of the crawl by the method of the thesis."""
         record = done.experiments[experiment_name(topic, THESIS)].records[Cell(THESIS.strategy, run, None)]
         return LevelPart(self.goal(topic), run, self.seed, record.order[:SHORT])
@@ -296,7 +296,7 @@ class LexicalStudy:
 
     plan: LexicalPlan
     web: str
-    done: Done
+    done: MatrixResult
     searched: SearchedForms
     few: Mapping[str, Precisions]  # by topic
     levels: Mapping[tuple[str, int], Tables]  # by topic and run
@@ -309,7 +309,7 @@ class LexicalStudy:
         """The crawls of a variant on the tested topics: topic and run."""
         return [(topic, run) for topic in self.plan.topics for run in range(self.plan.runs)]
 
-    def record(self, variant: CrawlerVariant, topic: str, run: int) -> Record:
+    def record(self, variant: CrawlerVariant, topic: str, run: int) -> CrawlRecord:
         """The record of one crawl."""
         return self.done.experiments[experiment_name(topic, variant)].records[Cell(variant.strategy, run, None)]
 
@@ -337,7 +337,7 @@ def run_lexical_study(
         raise ForagerError("--jobs must be at least 1")
     truth, kept = laboratory(plan.web).web.truth, PartsFolder(folder, code_behind(offline, weights), fresh=fresh)
     lessons = {
-        (topic, run): lesson_of(truth, plan.goal(topic), run=run, seed=plan.seed)
+        (topic, run): level_examples(truth, plan.goal(topic), run=run, seed=plan.seed)
         for topic in plan.everywhere
         for run in range(plan.runs)
     }  # first, because names of topics may be wrong

@@ -41,8 +41,8 @@ from numpy.typing import NDArray
 from forager.errors import ForagerError
 from forager.learn.chains.rows import Reals
 from forager.registry import Spec
+from forager.strategies.lexical import LexicalStrategy
 from forager.strategies.lexical.links import FEATURES, LEARNT, LinkScore
-from forager.strategies.lexical.strategy import Lexical
 from forager.types import Floats, Ids, Mask, Page, Url, Visit
 from forager_lab.laboratory import Laboratory
 from forager_lab.protocol import Trial, strategy_for
@@ -225,7 +225,7 @@ class LexicalReplay:
 
     def __init__(self, lab: Laboratory, trial: Trial) -> None:
         strategy = strategy_for(lab, trial, Spec.parse(PLAIN))
-        if not isinstance(strategy, Lexical):
+        if not isinstance(strategy, LexicalStrategy):
             raise ForagerError("only the lexical strategy can be replayed")
         self.lab, self.trial, self._strategy = lab, trial, strategy
         self._known: dict[Url, _Links | None] = {}

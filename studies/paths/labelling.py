@@ -25,13 +25,13 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from forager.learn.focus import below
-from forager.paths import Ground, Outcome, ShownPath
+from forager.paths import Ground, PathOutcome, ShownPath
 from forager.paths.sampling import sample_paths
 from forager.registry import Spec
 from forager.strategies import PathForager, make_strategy
 from forager.types import Parts, Url
 from forager_lab.laboratory import Laboratory
-from forager_lab.protocol import OTHER, Teaching, left_out
+from forager_lab.protocol import OTHER, TeachingPages, left_out
 
 Labels: TypeAlias = tuple[str, ...]  # of the pages of a path
 
@@ -61,7 +61,7 @@ class NamingCounts:
         """
         read = [at for at, labels in enumerate(named) if labels]
         both = [pair for at in read for pair in zip(paths[at].labels, named[at], strict=True)]
-        told = [(paths[at].outcome is Outcome.GOAL) == (chances[at] > 0.5) for at in read]
+        told = [(paths[at].outcome is PathOutcome.GOAL) == (chances[at] > 0.5) for at in read]
         right = Counter(label for label, name in both if label == name)
         return cls(Counter(label for label, _ in both), Counter(name for _, name in both), right, len(told), sum(told))
 
@@ -126,7 +126,7 @@ def ground_of(lab: Laboratory, target: str, urls: Sequence[Url]) -> Ground:
     labels = {url: (lab.web.truth.labels[url] or (OTHER,))[0] for url in urls}
     met = frozenset(url for url, label in labels.items() if below(label, target))
     milestones = {url: label for url, label in labels.items() if url not in met and label != OTHER}
-    return Teaching(tuple(urls), met, milestones).ground(lab)
+    return TeachingPages(tuple(urls), met, milestones).ground(lab)
 
 
 def entered_by(lab: Laboratory, groups: Iterable[str]) -> frozenset[str]:

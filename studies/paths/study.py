@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 from forager.collection.courses import Accuracy, accuracy, parts_of, read_labels
 from forager.errors import ForagerError
 from forager_lab.experiment import PathGoal, Plan, TopicGoal, laboratory
-from forager_lab.matrix import KEPT, Done, Note, Tell, run_matrix
+from forager_lab.matrix import KEPT, MatrixResult, Note, Tell, run_matrix
 from forager_lab.protocol import left_out
 from forager_lab.results import figures
 from studies.apprentice import STEERED_BY
@@ -105,7 +105,7 @@ class PathsStudy:
     """A plan that was carried out."""
 
     plan: PathsPlan
-    done: Done
+    done: MatrixResult
     reports: Mapping[str, Mapping[str, Any]]  # figures of each experiment
     groups: tuple[str, ...]
     labelled: Labelled

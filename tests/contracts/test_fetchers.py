@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from forager.fetch.http import HttpFetcher
-from forager.fetch.replay import open_recording
+from forager.clock import WallClock
+from forager.config import FetchConfig
+from forager.fetch import FETCHERS, make_fetcher, opened
 from forager.types import Answer, Failure, Fetch, Fetcher, Page, Redirect, Url
 from forager.web.page import parse
+from forager.web.urls import RULES
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server import Server
 from tests.lab.warc import write_warc
@@ -28,7 +30,12 @@ URLS = [
     Url("http://nobody.web.test/"),
     Url(f"{HOME}robots.txt"),
 ]
-Opened = Callable[[Path], AbstractAsyncContextManager[Fetcher]]
+Opening = Callable[[Path], AbstractAsyncContextManager[Fetcher]]
+
+
+def made(name: str, settings: FetchConfig) -> AbstractAsyncContextManager[Fetcher]:
+    """A fetcher of ours by its name, as a crawl makes it."""
+    return opened(make_fetcher(name, {"fetch": settings, "rules": RULES, "clock": WallClock()}, {}))
 
 
 @asynccontextmanager
@@ -40,7 +47,7 @@ async def procedural(folder: Path) -> AsyncIterator[Fetcher]:
 async def over_http(folder: Path) -> AsyncIterator[Fetcher]:
     async with Server(WEB, slowness=0) as server:
         mapped = {"*.web.test": f"127.0.0.1:{server.port}"}
-        async with HttpFetcher("me@example.org", resolve=mapped) as fetcher:
+        async with made("http", FetchConfig(contact="me@example.org", resolve=mapped)) as fetcher:
             yield fetcher
 
 
@@ -48,7 +55,8 @@ async def over_http(folder: Path) -> AsyncIterator[Fetcher]:
 async def recorded(folder: Path) -> AsyncIterator[Fetcher]:
     pages = {str(url): response.body.decode() for url in URLS if (response := WEB.respond(url)).status == 200}
     write_warc(folder / "pages.warc.gz", pages)
-    yield open_recording(folder).fetcher
+    async with made("replay", FetchConfig(replay=str(folder))) as fetcher:
+        yield fetcher
 
 
 @asynccontextmanager
@@ -56,7 +64,7 @@ async def by_heart(folder: Path) -> AsyncIterator[Fetcher]:
     yield SmallWeb({HOME: WEB.respond(HOME).body.decode()})
 
 
-FETCHERS: dict[str, Opened] = {
+EACH: dict[str, Opening] = {
     "procedural": procedural,
     "http": over_http,
     "replay": recorded,
@@ -64,14 +72,18 @@ FETCHERS: dict[str, Opened] = {
 }
 
 
-async def ask_all(opened: Opened, folder: Path) -> list[tuple[Answer, Answer]]:
-    async with opened(folder) as fetcher:
+def test_every_fetcher_of_ours_is_here() -> None:
+    assert set(FETCHERS) <= set(EACH)
+
+
+async def ask_all(opening: Opening, folder: Path) -> list[tuple[Answer, Answer]]:
+    async with opening(folder) as fetcher:
         return [(await fetcher.fetch(url), await fetcher.fetch(url)) for url in URLS]
 
 
-@pytest.mark.parametrize("opened", FETCHERS.values(), ids=FETCHERS.keys())
-def test_every_answer_is_a_value_about_the_url_that_was_asked(opened: Opened, tmp_path: Path) -> None:
-    answers = asyncio.run(ask_all(opened, tmp_path))
+@pytest.mark.parametrize("opening", EACH.values(), ids=EACH.keys())
+def test_every_answer_is_a_value_about_the_url_that_was_asked(opening: Opening, tmp_path: Path) -> None:
+    answers = asyncio.run(ask_all(opening, tmp_path))
     for url, (answer, again) in zip(URLS, answers, strict=True):
         assert isinstance(answer, Fetch | Redirect | Failure)
         assert answer.url == url
@@ -91,7 +103,7 @@ def _fetch(answer: Answer) -> Fetch:
 
 def test_the_network_says_what_the_web_itself_says(tmp_path: Path) -> None:
     """The same bytes by socket as in process."""
-    near, far = (asyncio.run(ask_all(opened, tmp_path)) for opened in (procedural, over_http))
+    near, far = (asyncio.run(ask_all(opening, tmp_path)) for opening in (procedural, over_http))
     for (here, _), (there, _) in zip(near, far, strict=True):
         if isinstance(here, Fetch):
             assert _fetch(there).body == here.body

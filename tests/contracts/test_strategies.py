@@ -1,4 +1,4 @@
-"""One suite over every strategy: those built in, the laboratory's, and the sketches that the types were made for."""
+"""One suite over every strategy: those built in, those of the laboratory, and the sketches of tests/stubs.py."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from forager.types import (
     Visit,
 )
 from forager.web.page import parse
-from forager_lab.graph import build_graph
+from forager_lab.laboratory import build_graph
 from forager_lab.oracles import Lookahead, Oracle
 from tests import stubs
 from tests.small_web import SmallWeb, WordCritic, html, url
@@ -69,7 +69,7 @@ def truth() -> dict[str, object]:
 
 
 def levels() -> Critic:
-    """A critic that goes by the levels of a topic path, which the strategy of that name asks for."""
+    """A critic that judges by the levels of a topic path: the lexical strategy needs one."""
     critic = make_critic("lexical", {"focus": ["nature.birds"]}, {})
     texts = {"nature.birds": "bird nest and egg", "nature": "granite and slate"}
     pages = [page for text in texts.values() if isinstance(page := parse(Fetch(url("/x"), text.encode())), Page)]
@@ -91,7 +91,7 @@ def registered(name: str, **params: object) -> Callable[[], Strategy]:
 
 MAKERS: dict[str, Callable[[], Strategy]] = {
     **{name: registered(name) for name in STRATEGIES},
-    # that sweep, and learn, several times in so small a web
+    # these sweep and learn several times, even in so small a web
     "pagerank often": registered("pagerank", every=7, hot=True),
     "distiller often": registered("distiller", every=7),
     "intelligent often": registered("intelligent", every=7),

@@ -282,11 +282,11 @@ def test_critics_combine(maker: Callable[..., FromExamples]) -> None:
 def test_a_page_left_out_scores_as_if_it_had_not_been_there(maker: Callable[..., FromExamples]) -> None:
     pages, labels = topical(40)
     critic = maker(focus=["a"])
-    corpus = critic._gathering.of(pages, labels)
+    corpus = critic._maker.gathered(pages, labels)
     _, left_out = critic._learn(corpus, np.array([True, False]))
     orders = [held.order for held in corpus.held]
     for i, page in enumerate(pages[:12]):
         again = maker(focus=["a"])
         again.fit(pages[:i] + pages[i + 1 :], labels[:i] + labels[i + 1 :])
-        place = orders.index(critic._gathering.of([page], ["a"]).held[0].order)
+        place = orders.index(critic._maker.gathered([page], ["a"]).held[0].order)
         assert left_out.z[place] == pytest.approx(again.judge([page])[0].raw, rel=0.03)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from forager.critics import lexical
-from forager.critics.lexical import OTHER, TOP, Lexical
+from forager.critics.lexical import OTHER, TOP, LexicalCritic
 from forager.critics.predicate import Predicate
 from forager.errors import ForagerError
 from forager.learn.lexical.cvalue import Mode, candidates_of, rank
@@ -43,8 +43,8 @@ def shown(*labels: str) -> tuple[list[Page], list[str]]:
     return pages, [label for _, label in found]
 
 
-def fitted(critic: Lexical | None = None, *labels: str) -> Lexical:
-    critic = critic or Lexical(focus=[TARGET])
+def fitted(critic: LexicalCritic | None = None, *labels: str) -> LexicalCritic:
+    critic = critic or LexicalCritic(focus=[TARGET])
     critic.fit(*shown(*(labels or TEXTS)))
     return critic
 
@@ -64,7 +64,7 @@ def test_each_level_has_the_terms_of_its_own_examples() -> None:
 
 
 def test_labels_below_the_target_are_the_target_and_others_are_counted_only() -> None:
-    critic = Lexical(focus=[TARGET])
+    critic = LexicalCritic(focus=[TARGET])
     pages, labels = shown(*TEXTS)
     labels[1] += ".Sauropods"
     critic.fit(
@@ -76,25 +76,25 @@ def test_labels_below_the_target_are_the_target_and_others_are_counted_only() ->
 
 
 def test_the_other_pages_of_a_directory_s_topic_are_its_own() -> None:
-    critic = Lexical(focus=[TARGET])
+    critic = LexicalCritic(focus=[TARGET])
     pages, labels = shown(*TEXTS)
     critic.fit(pages, [label if label == TARGET else f"{label}.Other" for label in labels])
     assert critic.version == fitted().version
 
 
 def test_the_deepest_topic_of_a_path_is_the_target() -> None:
-    assert fitted(Lexical(focus=[PARENT, TARGET, ROOT])).version == fitted().version
-    assert Lexical(focus=TARGET).path == (TARGET, PARENT, ROOT)
+    assert fitted(LexicalCritic(focus=[PARENT, TARGET, ROOT])).version == fitted().version
+    assert LexicalCritic(focus=TARGET).path == (TARGET, PARENT, ROOT)
     with pytest.raises(ForagerError, match=r"Music is not above Science\.Biology"):
-        Lexical(focus=["Music", "Science.Biology"])
+        LexicalCritic(focus=["Music", "Science.Biology"])
     with pytest.raises(ForagerError, match="without a focus"):
-        Lexical(focus=[])
+        LexicalCritic(focus=[])
 
 
 def test_pages_elsewhere_below_a_topic_may_teach_its_level() -> None:
     pages, labels = shown(*TEXTS)
     elsewhere = {PARENT: "Science.Biology.Cells", ROOT: "Science.Physics"}
-    critic = Lexical(focus=[TARGET], above="below")
+    critic = LexicalCritic(focus=[TARGET], above="below")
     critic.fit([*pages, page(ELSE)], [*(elsewhere.get(label, label) for label in labels), "Music"])
     assert critic.examples == (2, 2, 2)
     assert critic.ignored == 1
@@ -102,7 +102,7 @@ def test_pages_elsewhere_below_a_topic_may_teach_its_level() -> None:
 
 
 def test_all_other_pages_may_be_one_more_level() -> None:
-    critic = Lexical(focus=["Dinosaurs"], above="all")
+    critic = LexicalCritic(focus=["Dinosaurs"], above="all")
     pages, labels = shown(TARGET, PARENT)
     critic.fit([*pages, page(ELSE)], ["Dinosaurs" if label == TARGET else "anything" for label in labels] + ["Music"])
     assert critic.classes == ("Dinosaurs", TOP, OTHER)
@@ -111,9 +111,9 @@ def test_all_other_pages_may_be_one_more_level() -> None:
 
 
 def test_at_most_so_many_terms_and_pages_a_level() -> None:
-    assert [len(terms) for terms in fitted(Lexical(focus=[TARGET], terms=3)).levels.terms] == [3, 3, 3]
+    assert [len(terms) for terms in fitted(LexicalCritic(focus=[TARGET], terms=3)).levels.terms] == [3, 3, 3]
     pages, labels = shown(*TEXTS)
-    once, again = Lexical(focus=[TARGET], pages=1), Lexical(focus=[TARGET], pages=1)
+    once, again = LexicalCritic(focus=[TARGET], pages=1), LexicalCritic(focus=[TARGET], pages=1)
     once.fit(pages, labels)
     again.fit(pages[::-1], labels[::-1])
     assert once.examples == (2, 2, 2)
@@ -123,14 +123,14 @@ def test_at_most_so_many_terms_and_pages_a_level() -> None:
 
 
 def test_the_mode_of_the_thesis_has_phrases_only() -> None:
-    critic = fitted(Lexical(focus=[TARGET], mode="thesis"))
+    critic = fitted(LexicalCritic(focus=[TARGET], mode="thesis"))
     assert all(" " in term for level in critic.levels.terms for term in level)
     assert critic.terms_of(page("the long tail of a dinosaur")).terms == ("long tail",)
 
 
 def test_idf_takes_from_the_weight_of_what_many_pages_have() -> None:
     """Three pages of a sample of four have "dinosaur": rarity = 1 - log 4 / log 5. The fourth is of no level."""
-    critic = Lexical(focus=["A.B"], idf=True)
+    critic = LexicalCritic(focus=["A.B"], idf=True)
     texts = ["a dinosaur", "a dinosaur", "a dinosaur and a skeleton", "an orchestra"]
     critic.fit([page(text, url=text) for text in texts], ["A.B", "A.B", "A", "Music"])
     assert critic.levels.weights[0].tolist() == pytest.approx([1 - np.log(4) / np.log(5)])
@@ -143,23 +143,23 @@ def test_idf_takes_from_the_weight_of_what_many_pages_have() -> None:
 def test_menus_may_be_left_unread() -> None:
     menu = page_of("http://a.test/", "<nav><p>symphony orchestra</p></nav><p>the cell membrane</p>")
     assert "symphony orchestra" in fitted().terms_of(menu).terms
-    assert fitted(Lexical(focus=[TARGET], navigation=False)).terms_of(menu).terms == ("cell membrane",)
+    assert fitted(LexicalCritic(focus=[TARGET], navigation=False)).terms_of(menu).terms == ("cell membrane",)
 
 
 def test_what_cannot_be_learnt_from_says_so() -> None:
     with pytest.raises(ForagerError, match=r"no example of Science\.Biology\.Dinosaurs: none of 4 pages"):
         fitted(None, PARENT, ROOT)
     with pytest.raises(ForagerError, match="one level"):
-        Lexical(focus=["Science"]).fit([page("a dinosaur")], ["Science"])
+        LexicalCritic(focus=["Science"]).fit([page("a dinosaur")], ["Science"])
     with pytest.raises(ForagerError, match="only the target"):
         fitted(None, TARGET)
     with pytest.raises(ForagerError, match="no level of this topic path has terms"):
-        Lexical(focus=["A.B"]).fit([page(""), page("")], ["A.B", "A"])
+        LexicalCritic(focus=["A.B"]).fit([page(""), page("")], ["A.B", "A"])
     with pytest.raises(ForagerError, match="1 or more"):
-        Lexical(focus=[TARGET], terms=0)
+        LexicalCritic(focus=[TARGET], terms=0)
 
 
-ASKED: list[Callable[[Lexical], object]] = [
+ASKED: list[Callable[[LexicalCritic], object]] = [
     lambda critic: critic.judge([page("")]),
     lambda critic: critic.levels,
     lambda critic: critic.terms_of(page("")),
@@ -168,28 +168,28 @@ ASKED: list[Callable[[Lexical], object]] = [
 
 
 @pytest.mark.parametrize("ask", ASKED)
-def test_before_it_is_taught_it_says_what_to_do(ask: Callable[[Lexical], object]) -> None:
+def test_before_it_is_taught_it_says_what_to_do(ask: Callable[[LexicalCritic], object]) -> None:
     with pytest.raises(ForagerError, match="knows nothing yet: fit it"):
-        ask(Lexical(focus=[TARGET]))
+        ask(LexicalCritic(focus=[TARGET]))
 
 
 # ---- judging ---------------------------------------------------------------------------------------------------------
 
 
 def test_relevance_falls_from_level_to_level() -> None:
-    critic = fitted(Lexical(focus=[TARGET], counts="levels"))
+    critic = fitted(LexicalCritic(focus=[TARGET], counts="levels"))
     pages = [page("a dinosaur and its neck"), page("a gene in a cell"), page("an experiment and a theory"), page(ELSE)]
     judged = critic.judge(pages)
     assert [one.relevance for one in judged] == pytest.approx([1, 2 / 3, 1 / 3, 0])
     assert [one.raw for one in judged] == [one.relevance for one in judged]
     assert np.array([one.topics for one in judged]).tolist() == np.eye(4).tolist()
     assert [critic.level_of(page) for page in pages] == [1, 2, 3, 4]
-    strict = fitted(Lexical(focus=[TARGET], counts="target"))
+    strict = fitted(LexicalCritic(focus=[TARGET], counts="target"))
     assert [one.relevance for one in strict.judge(pages)] == [1, 0, 0, 0]
 
 
 def test_finer_relevance_tells_pages_of_a_level_apart_and_keeps_the_levels() -> None:
-    critic = fitted(Lexical(focus=[TARGET]))
+    critic = fitted(LexicalCritic(focus=[TARGET]))
     more, less = page("a dinosaur and its neck"), page("a dinosaur, its neck and a violin concert")
     pages = [more, less, page("a gene in a cell"), page("an experiment and a theory"), page(ELSE)]
     assert [critic.level_of(page) for page in pages] == [1, 1, 2, 3, 4]
@@ -202,16 +202,17 @@ def test_finer_relevance_tells_pages_of_a_level_apart_and_keeps_the_levels() -> 
 
 
 def test_a_level_without_terms_keeps_its_number() -> None:
-    critic = fitted(Lexical(focus=[TARGET], counts="levels"), TARGET, ROOT)
+    critic = fitted(LexicalCritic(focus=[TARGET], counts="levels"), TARGET, ROOT)
     assert critic.classes == (TARGET, PARENT, ROOT, OTHER)
     assert [one.relevance for one in critic.judge([page("an experiment and a theory")])] == pytest.approx([1 / 3])
-    upper = fitted(Lexical(focus=[TARGET], counts="levels"), TARGET, PARENT)  # but not one above all that have terms
+    # a level above all that have terms is no level
+    upper = fitted(LexicalCritic(focus=[TARGET], counts="levels"), TARGET, PARENT)
     assert upper.classes == (TARGET, PARENT, OTHER)
     assert upper.judge([page("a gene in a cell")])[0].relevance == pytest.approx(1 / 2)
 
 
 def test_options_reach_the_levels() -> None:
-    critic = fitted(Lexical(focus=[TARGET], weighted=True, strict=False, parent_terms=1, counts="levels"))
+    critic = fitted(LexicalCritic(focus=[TARGET], weighted=True, strict=False, parent_terms=1, counts="levels"))
     settings = critic.levels.settings
     assert (settings.weighted, settings.strict, settings.parent_terms) == (True, False, 1)
     lonely, whole = page("a fossil skeleton and a fossil skull"), page("a fossil skeleton, a fossil skull and a gene")
@@ -250,7 +251,7 @@ def test_it_explains_itself_and_says_when_it_went_word_by_word() -> None:
 
 
 def test_it_combines_with_other_critics() -> None:
-    both = fitted(Lexical(focus=[TARGET], counts="levels")) & Predicate(keywords=["neck"])
+    both = fitted(LexicalCritic(focus=[TARGET], counts="levels")) & Predicate(keywords=["neck"])
     assert [one.relevance for one in both.judge([page("a dinosaur and its neck"), page("a gene")])] == [1, 0]
 
 
@@ -259,9 +260,9 @@ def test_it_combines_with_other_critics() -> None:
 
 @pytest.mark.parametrize("idf", [False, True])
 def test_a_saved_critic_judges_alike(tmp_path: Path, idf: bool) -> None:
-    critic = fitted(Lexical(focus=[TARGET], weighted=True, idf=idf, mode="thesis"))
+    critic = fitted(LexicalCritic(focus=[TARGET], weighted=True, idf=idf, mode="thesis"))
     models.save(tmp_path / "m.npz", critic.parts(), kind="lexical", version=1)
-    blank = Lexical(focus=[TARGET, ROOT], weighted=True)  # mode and idf are those it was taught with
+    blank = LexicalCritic(focus=[TARGET, ROOT], weighted=True)  # mode and idf are those it was taught with
     again = blank.from_parts(models.load(tmp_path / "m.npz", kind="lexical", version=1))
     assert again.version == critic.version
     assert (again.examples, again.ignored, again.classes) == (critic.examples, critic.ignored, critic.classes)
@@ -273,12 +274,12 @@ def test_a_saved_critic_judges_alike(tmp_path: Path, idf: bool) -> None:
 
 def test_a_model_of_another_path_is_refused() -> None:
     with pytest.raises(ForagerError, match=r"has the levels Science\.Biology\.Dinosaurs < .*fit it again"):
-        Lexical(focus=["Science.Biology.Birds"]).from_parts(fitted().parts())
+        LexicalCritic(focus=["Science.Biology.Birds"]).from_parts(fitted().parts())
 
 
-def halves(critic: Lexical) -> list[Lexical]:
+def halves(critic: LexicalCritic) -> list[LexicalCritic]:
     pages, labels = shown(*TEXTS)
-    made: Sequence[Lexical] = [Lexical(focus=[TARGET], terms=critic.most) for _ in range(2)]
+    made: Sequence[LexicalCritic] = [LexicalCritic(focus=[TARGET], terms=critic.most) for _ in range(2)]
     for start, half in enumerate(made):
         half.fit(pages[start::2], labels[start::2])
     return list(made)
@@ -286,15 +287,15 @@ def halves(critic: Lexical) -> list[Lexical]:
 
 @pytest.mark.parametrize("terms", [2, 160])
 def test_halves_merge_to_the_whole(terms: int) -> None:
-    whole = fitted(Lexical(focus=[TARGET], terms=terms))
+    whole = fitted(LexicalCritic(focus=[TARGET], terms=terms))
     merged = whole.from_parts(whole.merge([half.parts() for half in halves(whole)]))
     assert merged.version == whole.version
     assert (merged.examples, merged.ignored) == (whole.examples, whole.ignored)
 
 
 def test_merging_adds_up_the_samples_of_rarity() -> None:
-    parts = fitted(Lexical(focus=[TARGET], idf=True)).parts()
-    merged = Lexical(focus=[TARGET], idf=True).merge([parts, parts])
+    parts = fitted(LexicalCritic(focus=[TARGET], idf=True)).parts()
+    merged = LexicalCritic(focus=[TARGET], idf=True).merge([parts, parts])
     assert merged["sample"] == 2 * parts["sample"] == 12
     assert dict(zip(merged["common"], merged["df"].tolist(), strict=True)) == {
         term: 2 * pages for term, pages in zip(parts["common"], parts["df"].tolist(), strict=True)

@@ -7,8 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
-from forager.critics.columns import Columns
-from forager.critics.corpus import Gathering
+from forager.critics.corpus import CorpusMaker
 from forager.critics.mlp import Mlp
 from forager.errors import ForagerError
 from forager.types import Page
@@ -19,8 +18,8 @@ from .examples import relevances, several, topical
 def of_scikit_learn(
     pages: list[Page], labels: list[str], judged: list[Page]
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    corpus = Gathering(("a",), 4_000, 7).of(pages, labels)
-    columns = Columns.frequent(corpus, 8_000)
+    corpus = CorpusMaker(("a",), 4_000, 7).gathered(pages, labels)
+    columns = corpus.frequent_columns(8_000)
     net = MLPClassifier((16,), solver="lbfgs", alpha=0.1, max_iter=30, random_state=7)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from forager.critics.naive_bayes import NaiveBayes
 from forager.errors import ForagerError
-from forager.learn import naive_bayes as multinomial
+from forager.learn import naive_bayes
 from forager.learn.calibration import SHORT
 from forager.types import Bag, Page, Parts
 
@@ -75,7 +75,7 @@ def test_terms_never_seen_are_ignored() -> None:
 @settings(max_examples=150, deadline=None)
 def test_probabilities_are_those_of_the_definition(sample: Sample, terms: list[int], dense: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(multinomial, "DENSE", dense)
+        patch.setattr(naive_bayes, "DENSE", dense)
         critic = fitted(sample, calibrate=False)
     (judged,) = critic.judge([of_terms(terms)])
     expected = scores_by_definition(sample, terms)

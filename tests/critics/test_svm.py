@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from forager.critics.columns import Columns
-from forager.critics.corpus import Gathering
+from forager.critics.corpus import CorpusMaker
 from forager.critics.svm import LinearSvm
 from forager.errors import ForagerError
 
@@ -17,8 +16,8 @@ def test_judging_is_what_scikit_learn_decides() -> None:
     pages, labels = topical(80)
     critic = LinearSvm(focus=["a"], penalty=2, seed=7)
     critic.fit(pages, labels)
-    corpus = Gathering(("a",), 10_000, 7).of(pages, labels)
-    columns = Columns.frequent(corpus, 50_000)
+    corpus = CorpusMaker(("a",), 10_000, 7).gathered(pages, labels)
+    columns = corpus.frequent_columns(50_000)
     machine = LinearSVC(C=2, class_weight="balanced", random_state=7)
     machine.fit(columns.rows([held.bag for held in corpus.held]), [held.label == "a" for held in corpus.held])
     others = topical(50, seed=1)[0]

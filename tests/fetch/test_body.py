@@ -1,4 +1,4 @@
-"""Decoding never goes further than the limit, whatever is unfolded from how little."""
+"""Decoding stops at the limit, also if a few bytes decompress to very many."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.fetch.body import ACCEPT_ENCODING, MOST_MEMBERS, BadCodingError, Source, TooLargeError, read_body
-from forager.fetch.room import Room
+from forager.fetch.body import (
+    ACCEPT_ENCODING,
+    MOST_MEMBERS,
+    BadCodingError,
+    BodyMemory,
+    ByteSource,
+    TooLargeError,
+    read_body,
+)
 from forager.types import Reason
 from tests.fetch.wire import ask, failed, fetched, raw
 
@@ -23,7 +30,7 @@ TEXT = b"".join(b"<p>%d words of some page " % n for n in range(20_000))
 
 
 class Chunks:
-    """A source of given chunks; counts those taken."""
+    """A source of these chunks. It counts those that were taken."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks, self.taken = iter(chunks), 0
@@ -38,8 +45,8 @@ def read(packed: bytes, encoding: str, largest: int = 10_000_000, size: int = 40
     return asyncio.run(from_source(Chunks(chunks), encoding, largest, cut=cut))
 
 
-async def from_source(source: Source, encoding: str, largest: int, *, cut: bool = False) -> bytes:
-    with Room(1 << 40).share() as share:
+async def from_source(source: ByteSource, encoding: str, largest: int, *, cut: bool = False) -> bytes:
+    with BodyMemory(1 << 40).share() as share:
         return await read_body(source, encoding, largest, share, cut=cut)
 
 
@@ -110,7 +117,7 @@ def test_the_limit_to_the_byte(encoding: str) -> None:
 
 
 def zeros(gigabytes: int) -> bytes:
-    """A raw deflate stream of that many: after a full flush the same bytes mean the same again."""
+    """A raw deflate stream of so many bytes. After a full flush the same bytes mean the same again."""
     stream = zlib.compressobj(9, wbits=-15)
     megabyte = stream.compress(bytes(1_000_000)) + stream.flush(zlib.Z_FULL_FLUSH)
     return megabyte * (1000 * gigabytes)
@@ -137,7 +144,7 @@ def test_a_bomb_is_not_unfolded(encoding: str) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 3 * largest + len(bomb) * 1.1
-    assert source.taken <= 3  # of up to 250: the rest is not even asked for
+    assert source.taken <= 3  # of up to 250: the rest is not asked for
 
 
 def test_what_follows_the_end_of_a_stream_is_counted() -> None:
@@ -148,7 +155,7 @@ def test_what_follows_the_end_of_a_stream_is_counted() -> None:
 
 
 def test_a_layer_counts_what_the_next_one_swallows() -> None:
-    """In one gzip stream another that ends at once, and then zeros that come out nowhere."""
+    """A gzip stream inside another. The inner one ends at once, and the zeros after it are never given out."""
     stream = zlib.compressobj(9, wbits=-15)
     start = GZIP_HEAD + stream.compress(gzip.compress(b"<p>")) + stream.flush(zlib.Z_FULL_FLUSH)
     source = Chunks(start if not at else zeros(1)[:1000] for at in range(10**9))

@@ -1,4 +1,4 @@
-"""No link, no name and no second thought of a name server leads into a network that was not named."""
+"""No link, no name and no name server that changes its answer leads into a network that is not allowed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_network_that_is_none() -> None:
 
 
 def visit(url: str, **options: Any) -> tuple[Answer, int]:
-    """The answer, and how often a server on loopback was connected to; {port} in the URL is its port."""
+    """The answer, and the number of connections to a server on loopback. {port} in the URL is its port."""
 
     async def run() -> tuple[Answer, int]:
         async with Wire({"*": page()}) as wire, fetcher(**{"allow": (), **options}) as client:
@@ -130,7 +130,7 @@ def test_of_several_addresses_only_the_allowed_are_tried() -> None:
 
 
 def test_a_name_that_changes_its_mind() -> None:
-    """Rebinding: the first lookup is allowed, the second is not, and no lookup is believed longer than a socket."""
+    """Rebinding: the address of the first lookup is allowed, that of the second is not. Each new socket is checked."""
     replies = iter([["127.0.0.1"], ["10.0.0.1"], ["127.0.0.1"]])
 
     async def run() -> tuple[list[Answer], int]:
@@ -256,7 +256,7 @@ def test_lookups_overlap_and_answers_are_kept() -> None:
 
     def lookup(host: str) -> list[str]:
         asked.append(host)
-        all_there.wait(2)  # nobody goes on before all twenty are being looked up
+        all_there.wait(2)  # wait until all twenty are being looked up
         return ["127.0.0.1"]
 
     async def run() -> list[Answer]:

@@ -1,4 +1,4 @@
-"""What a server may send that is no page, or no end: every answer is a value, in bounded time and memory."""
+"""What a server may send that is no page, or has no end. Every answer is a value, in limited time and memory."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def test_bodies_of_no_stated_length_end_with_the_connection() -> None:
 
 @pytest.mark.parametrize("end", ["\nConnection: close", ""])
 def test_what_follows_the_stated_length_is_not_ours(end: str) -> None:
-    """The parser refuses the whole answer if the rest comes in the same packet, else the page is as long as stated."""
+    """If the rest comes in the same packet, the parser refuses the whole answer. Else the page has the stated
+    length."""
     answer = ask(raw(f"{OK}\nContent-Length: 4{end}", b"<p>x and more"))
     assert fetched(answer).body == b"<p>x" if isinstance(answer, Fetch) else failed(answer, Reason.PROTOCOL)
 

@@ -1,4 +1,4 @@
-"""The fetcher against a real server: pages, statuses, redirects, and whom it reaches."""
+"""The fetcher and a real server: pages, statuses, redirects, and which hosts it reaches."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_no_type_may_be_a_page() -> None:
 
 @pytest.mark.parametrize("kind", ["image/png", "application/pdf", "text/css", "video/mp4", "application/rss+xml"])
 def test_other_types_are_not_read(kind: str) -> None:
-    """To read on would end in a timeout: the body never does."""
+    """The body never ends, so reading all of it would end in a timeout."""
     endless = drip(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 99999999\r\n\r\n".encode())
     failure = failed(ask(endless), Reason.NOT_HTML)
     assert failure.detail == kind
@@ -232,7 +232,7 @@ def test_a_redirect_is_an_answer(status: int, location: str, target: str) -> Non
         "HTTP/1.1 302 Moved\nLocation: http://",
         "HTTP/1.1 302 Moved\nLocation: http://[::1",
         f"HTTP/1.1 302 Moved\nLocation: /{'long' * 3000}",
-        "HTTP/1.1 302 Moved\nLocation: /a/b#elsewhere",  # itself: a loop of one
+        "HTTP/1.1 302 Moved\nLocation: /a/b#elsewhere",  # it redirects to itself
         "HTTP/1.1 302 Moved\nLocation: /a/b?PHPSESSID=1",
     ],
 )

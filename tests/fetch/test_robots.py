@@ -1,4 +1,4 @@
-"""robots.txt: which rule decides, whose rules are ours, and what holds when the file cannot be had."""
+"""robots.txt: which rule decides, which rules are for us, and what is allowed if the file cannot be read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forager.clock import VirtualClock
-from forager.fetch.robots import LARGEST, HostRules, Robots, parse_robots
+from forager.fetch.robots import LARGEST, Robots, RobotsRules, parse_robots
 from forager.types import Answer, Failure, Fetch, Reason, Redirect, Url
 from forager.web.urls import RULES
 from tests.fetch.wire import Wire, fetcher, page
@@ -22,7 +22,7 @@ HOST = Url("http://h.test/robots.txt")
 AGENT = "Forager/1.0 (+me@example.org)"
 
 
-def rules_of(text: str | bytes, agent: str = AGENT) -> HostRules:
+def rules_of(text: str | bytes, agent: str = AGENT) -> RobotsRules:
     return parse_robots(text if isinstance(text, bytes) else text.encode(), agent, HOST)
 
 
@@ -32,7 +32,7 @@ def allows(text: str | bytes, path: str, agent: str = AGENT) -> bool:
     return rules_of(text, agent).allows(url)
 
 
-# Rules of one group for us; paths that are allowed; paths that are not.
+# The rules of one group for us; paths that are allowed; paths that are not allowed.
 PATTERNS: list[tuple[str, str, str]] = [
     ("", "/ /a", ""),
     ("disallow:", "/ /a", ""),
@@ -40,7 +40,7 @@ PATTERNS: list[tuple[str, str, str]] = [
     ("disallow: /", "/robots.txt", "/ /a /robots.txt.bak"),
     ("disallow: /x", "/ /y /X /a/x", "/x /x/ /xyz /x?q"),
     ("disallow: /x/", "/x /X/", "/x/ /x/y"),
-    # the longest decides, allow if equal
+    # the longest rule decides; if two are equally long, allow does
     ("disallow: /x/page.html\nallow: /x/", "/x/", "/x/page.html"),
     ("allow: /x/page.html\ndisallow: /x/", "/x/page.html", "/x/"),
     ("disallow: /\nallow: /", "/a", ""),
@@ -108,7 +108,7 @@ def test_patterns(lines: str, yes: str, no: str) -> None:
     assert [path for path in no.split() if allows(text, path)] == []
 
 
-# A whole file; whether we may have /x. Our token is "forager".
+# A whole file; whether we may fetch /x. Our token is "forager".
 GROUPS: list[tuple[str, bool]] = [
     ("disallow: /", True),  # before any agent
     ("user-agent: forager\ndisallow: /", False),
@@ -123,13 +123,13 @@ GROUPS: list[tuple[str, bool]] = [
     ("user-agent: forager-image\ndisallow: /", True),
     ("user-agent: forager/2.1 (search engine)\ndisallow: /", False),
     ("user-agent: forager crawler\ndisallow: /", False),
-    ("user-agent: forager2\ndisallow: /", False),  # up to the first character that no token has
+    ("user-agent: forager2\ndisallow: /", False),  # a token ends at the first digit
     ("user-agent forager\ndisallow /", False),
     ("useragent: forager\ndisallow: /", False),
     ("foo: forager\nbar: /", True),
     ("user-agent: *\ndisallow: /\nuser-agent: forager\nallow: /", True),
     ("user-agent: forager\nallow: /\nuser-agent: *\ndisallow: /", True),
-    ("user-agent: *\ndisallow: /\nuser-agent: forager\n", True),  # our group, and it is empty
+    ("user-agent: *\ndisallow: /\nuser-agent: forager\n", True),  # our group is empty
     ("user-agent: *\ndisallow: /\nuser-agent: forager\ndisallow: /y", True),
     ("user-agent: other\nuser-agent: forager\ndisallow: /", False),
     ("user-agent: forager\nuser-agent: other\ndisallow: /", False),
@@ -138,8 +138,8 @@ GROUPS: list[tuple[str, bool]] = [
     ("user-agent: forager\ncrawl-delay: 1\nuser-agent: other\ndisallow: /", False),
     ("user-agent: forager\nsitemap: /s\nuser-agent: other\ndisallow: /", False),
     ("user-agent: forager\nallow: /y\nuser-agent: other\nallow: /\nuser-agent: forager\ndisallow: /", False),
-    ("user-agent: forager\nallow: /y\n\ndisallow: /", False),  # an empty line ends no group
-    ("user-agent: *\nallow: /\n\nuser-agent: 360Spider\ndisallow: /", True),  # an agent without a token is one too
+    ("user-agent: forager\nallow: /y\n\ndisallow: /", False),  # an empty line does not end a group
+    ("user-agent: *\nallow: /\n\nuser-agent: 360Spider\ndisallow: /", True),  # an agent without a token
     ("user-agent: *\nallow: /\n\nuser-agent: Яндекс\ndisallow: /", True),
     ("user-agent: *\nallow: /\n\nuser-agent:\ndisallow: /", True),
     ("user-agent: forager\rdisallow: /\r", False),
@@ -188,7 +188,7 @@ def test_of_a_long_file_the_start_is_read_to_a_whole_line() -> None:
 
 
 def test_patterns_made_to_take_long() -> None:
-    """A matcher that tries all ways of a pattern would not come back."""
+    """A matcher that tries all ways to match a pattern would take for ever."""
     text = "user-agent: *\n" + "".join(f"disallow: /{'*a' * 500}{n}$\n" for n in range(400))
     assert allows(text, "/" + "a" * 1900)
 
@@ -212,7 +212,7 @@ def test_matching_is_that_of_a_regular_expression(pattern: str, path: str) -> No
 
 
 class Web:
-    """Answers by URL, and counts; without one, not found."""
+    """Answers by URL, and counts the requests. A URL without an answer is not found."""
 
     def __init__(self, answers: Mapping[str, Answer | bytes]) -> None:
         self.answers, self.asked = dict(answers), list[str]()
@@ -255,7 +255,7 @@ def test_asked_once_a_day_for_each_origin() -> None:
 @pytest.mark.parametrize("reason", [Reason.NOT_FOUND, Reason.CLIENT_ERROR, Reason.BAD_REDIRECT])
 def test_without_a_file_everything_is_allowed(reason: Reason) -> None:
     robots = Robots(Web({HOST: Failure(HOST, reason)}).fetch, AGENT, clock=VirtualClock())
-    assert asyncio.run(robots.rules(X)) == HostRules()
+    assert asyncio.run(robots.rules(X)) == RobotsRules()
 
 
 @pytest.mark.parametrize("reason", [Reason.SERVER_ERROR, Reason.BUSY, Reason.TIMEOUT, Reason.UNREACHABLE, Reason.DNS])
@@ -330,7 +330,7 @@ def test_only_so_many_are_kept() -> None:
 
 
 def test_over_the_wire_of_any_type_and_only_the_start() -> None:
-    async def run() -> tuple[HostRules, list[bytes]]:
+    async def run() -> tuple[RobotsRules, list[bytes]]:
         body = CLOSED + b"\n" + b"# much more\n" * 200_000
         async with Wire({"/robots.txt": page(body, kind="image/png")}) as wire, fetcher() as client:
             fetch = partial(client.fetch_start, largest=LARGEST)

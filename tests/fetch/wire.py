@@ -1,4 +1,4 @@
-"""A server of raw bytes on loopback: it says what the test wrote, valid HTTP or not, and keeps what it was asked."""
+"""A server of raw bytes on loopback. It sends what the test wrote, valid HTTP or not, and keeps the requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUICK = Limits(connect=5.0, read=5.0, total=5.0, largest=1_000_000)
 
 
 class Wire:
-    """Answers by path, else by "*". After bytes without a Content-Length, or after an act, the connection ends."""
+    """Answers by path, else by "*". The connection ends after bytes without a Content-Length, or after an act."""
 
     def __init__(
         self, replies: Mapping[str, bytes | Act], *, greeting: bytes = b"", tls: ssl.SSLContext | None = None
@@ -82,12 +82,12 @@ def page(body: bytes = b"<p>a page", *headers: str, status: str = "200 OK", kind
 
 
 def raw(text: str, body: bytes = b"") -> bytes:
-    """Lines of a head as they are; the connection ends after it unless they have a Content-Length."""
+    """The lines of a head as they are. Without a Content-Length the connection ends after it."""
     return text.strip().replace("\n", "\r\n").encode("latin-1") + b"\r\n\r\n" + body
 
 
 def drip(start: bytes, piece: bytes = b"", pause: float = 0.02) -> Act:
-    """Send a start, then a piece after each pause, without end; without a piece, silence."""
+    """Send a beginning, then a piece after each pause, without end. With an empty piece: nothing more."""
 
     async def act(writer: asyncio.StreamWriter) -> None:
         writer.write(start)
@@ -104,7 +104,7 @@ def fetcher(**options: Any) -> HttpFetcher:
 
 
 def ask(reply: bytes | Act, path: str = "/", **options: Any) -> Answer:
-    """One request, answered so."""
+    """The answer to one request, if the server replies with this."""
 
     async def run() -> Answer:
         async with Wire({"*": reply}) as wire, fetcher(**options) as client:

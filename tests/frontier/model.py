@@ -1,4 +1,4 @@
-"""The frontier as one would write it without caring for speed: dicts and linear scans."""
+"""A frontier that is simple instead of fast: dicts and linear scans."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Model:
         return score > own
 
     def earliest(self, item: Item) -> float:
-        """When the link may be taken if nothing else happens; inf: never."""
+        """When the link may be taken if nothing else happens. inf: never."""
         if item.status != "waiting" or item.lane in self.leases:
             return inf
         sites = [self.items[id].site for id in self.leases.values()]

@@ -1,4 +1,4 @@
-"""Addresses and edges against dictionaries and lists."""
+"""The table of URLs and the edges, compared with dictionaries and lists."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.frontier.addresses import Addresses
 from forager.frontier.edges import Edges
 from forager.frontier.facts import Facts
+from forager.frontier.url_table import UrlTable
 from forager.types import Ragged, ScoredLinks, Url
 from forager.web.urls import host, site
 
@@ -21,7 +21,7 @@ NAMES = st.integers(0, 30).map(lambda n: Url(f"http://h{n % 4}.{'a.org' if n % 3
 
 @given(st.lists(st.lists(NAMES, max_size=12), max_size=12))
 def test_ids_count_up_in_the_order_of_discovery(batches: list[list[Url]]) -> None:
-    addresses, known = Addresses(), dict[Url, int]()
+    addresses, known = UrlTable(), dict[Url, int]()
     for batch in batches:
         expected = [known.setdefault(url, len(known)) for url in batch]
         assert addresses.intern(batch).tolist() == expected
@@ -38,10 +38,10 @@ def test_ids_count_up_in_the_order_of_discovery(batches: list[list[Url]]) -> Non
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8), st.integers(0, 8))
 def test_ids_are_the_same_however_few_are_remembered(batches: list[list[int]], remembered: int) -> None:
-    addresses, known = Addresses(), dict[Url, int]()
+    addresses, known = UrlTable(), dict[Url, int]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("forager.frontier.addresses.RECENT", remembered)
-        patch.setattr("forager.frontier.addresses.SHORT", 25)  # which the longer half of them exceed
+        patch.setattr("forager.frontier.url_table.RECENT", remembered)
+        patch.setattr("forager.frontier.url_table.SHORT", 25)  # half of them are longer
         for batch in batches:
             urls = [Url(f"http://a.org/{'x' * number * 2}") for number in batch]
             assert addresses.intern(urls).tolist() == [known.setdefault(url, len(known)) for url in urls]
@@ -55,7 +55,7 @@ EVENT = st.one_of(st.tuples(st.just("page"), PAGE), st.tuples(st.just("moved"), 
 
 @given(st.lists(EVENT, max_size=15), st.booleans())
 def test_edges_into_a_target_are_all_there_oldest_first(events: list[tuple[str, list[int]]], clued: bool) -> None:
-    """Repeated targets on one page, and targets that turn out to lead to others."""
+    """A page may link to a target twice, and a target may redirect to another."""
     edges, targets, clues = Edges(), list[int](), list[list[int]]()
     for number, (kind, what) in enumerate(events):
         if kind == "page":

@@ -1,4 +1,4 @@
-"""LaneFrontier does what a linear scan does, whatever happens to it."""
+"""LaneFrontier gives what a linear scan gives, after any sequence of calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from forager.frontier import Budgets, LaneFrontier, LaneState, lanes, queues
+from forager.frontier import Budgets, LaneFrontier, LaneState, lanes, order
 from forager.frontier.order import ASLEEP, POOLED, WAITING
 from forager.types import BEST, FIRST, LATEST, MEAN, NEVER, NOISY_OR, Candidate, Combine, Frontier
 from tests.frontier.model import Model
@@ -49,9 +49,9 @@ class Compared(RuleBasedStateMachine):
     )
     def open(self, combine: Combine, budgets: Budgets, rest_until: float, heap: int, few: int) -> None:
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(lanes, "FEW", few)  # so that reorder goes both ways
+        self.patch.setattr(lanes, "FEW", few)  # so that both ways of reorder are used
         self.patch.setattr(lanes, "SLICE", 7)
-        self.patch.setattr(queues, "SHARE", 8)
+        self.patch.setattr(order, "SHARE", 8)
         self.frontier = LaneFrontier(combine, budgets=budgets, rest_until=rest_until, heap=heap)
         self.model = Model(combine.policy, budgets, rest_until)
         self.now = 0.0
@@ -68,7 +68,7 @@ class Compared(RuleBasedStateMachine):
 
     @rule(first=IDS, count=st.integers(8, 30), lane=st.integers(0, 3), score=SCORES)
     def add_many(self, first: int, count: int, lane: int, score: float) -> None:
-        """A run of links with the same score, as breadth-first finds them: many ties, many refills."""
+        """Many links with the same score, as in breadth-first: many ties, many refills."""
         rows = [(id, lane, lane % 2, score) for id in range(first, first + count)]
         assert add(self.frontier, rows) == self.model.add(rows)
 
@@ -167,7 +167,7 @@ class Compared(RuleBasedStateMachine):
     @invariant()
     def a_lane_is_in_one_state(self) -> None:
         """Invariant 1."""
-        flags = self.frontier._standing.flags.view
+        flags = self.frontier._links.flags.view
         for lane in range(4):
             items = {id: item for id, item in self.model.items.items() if item.lane == lane}
             awake = [item for id, item in items.items() if not flags[id] & ASLEEP]
@@ -182,15 +182,15 @@ class Compared(RuleBasedStateMachine):
 
     @invariant()
     def what_is_above_the_floor_is_in_the_heap(self) -> None:
-        """Invariant 2, and every link that may be taken is in its pool once, and nothing after a floor is in a heap."""
-        standing, known = self.frontier._standing, self.frontier._queues
-        flags = standing.flags.view
+        """Invariant 2. Every link that may be taken is in its pool once, and no key in a heap is after the floor."""
+        links, known = self.frontier._links, self.frontier._queues
+        flags = links.flags.view
         pooled = [id for pool in known.pools for id in pool]
         assert sorted(pooled) == np.flatnonzero(flags & POOLED).tolist()
         for heap, floor in zip(known.heaps, known.floors.view.tolist(), strict=True):
             assert max(heap, default=0) <= floor
         for id in np.flatnonzero(flags & (WAITING | ASLEEP) == WAITING).astype(np.int32).tolist():
-            number, key = int(standing.queue.view[id]), int(standing.keys(ints([id]))[0])
+            number, key = int(links.queue.view[id]), int(links.keys(ints([id]))[0])
             assert id in known.pools[number]
             assert key > int(known.floors.view[number]) or key in known.heaps[number]
 
@@ -199,7 +199,7 @@ class Compared(RuleBasedStateMachine):
         frontier = self.frontier
         for number in range(len(frontier._queues)):
             pool = ints(frontier._queues.pools[number].tolist())
-            keys = frontier._standing.keys(pool[frontier._standing.awake(pool)])
+            keys = frontier._links.keys(pool[frontier._links.awake(pool)])
             bound = int(frontier._bound.view[number])
             assert all(bound <= key for key in keys.tolist())
             assert frontier._held[number] or not len(keys) or (bound, number) in frontier._ready
@@ -322,7 +322,7 @@ def test_the_next_lane_due_is_one_with_work() -> None:
         assert candidate is not None
         frontier.release(candidate, 0.0, delay, page=True)
     assert frontier.next_due() == 1.0
-    frontier.drop(ints([1]))  # all that was left in the lane due at 1
+    frontier.drop(ints([1]))  # it was the last link of the lane that is due at 1
     assert frontier.next_due() == 2.0
 
 

@@ -1,4 +1,4 @@
-"""Seen is a dict, only faster."""
+"""The table of hashes is a dict, only faster."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forager.frontier import Seen
-from forager.frontier import url_table as seen
+from forager.frontier import HashTable, url_table
 from forager.frontier.url_table import Hashes
 
-# Few low bits and many high ones: buckets overflow into each other, up to the last and over to the first.
+# Few low bits and many high bits: buckets overflow into the next ones, and from the last into the first.
 CLOSE = st.builds(lambda low, high: low | high << 56, st.sampled_from([0, 1, 254, 255, 511]), st.integers(0, 255))
 HASHES = st.sampled_from([0, 2**64 - 1]) | CLOSE | st.integers(0, 2**64 - 1)
 
@@ -23,15 +22,15 @@ def hashed(values: list[int]) -> Hashes:
 @given(st.lists(st.lists(HASHES, max_size=60), max_size=12))
 @settings(max_examples=150, deadline=None)
 def test_knows_what_a_dict_knows(batches: list[list[int]]) -> None:
-    seen, known = Seen(), dict[int, int]()
+    table, known = HashTable(), dict[int, int]()
     for batch in batches:
-        assert seen.lookup(hashed(batch)).tolist() == [known.get(value, -1) for value in batch]
+        assert table.lookup(hashed(batch)).tolist() == [known.get(value, -1) for value in batch]
         new = [value for value in dict.fromkeys(batch) if value not in known]
         ids = range(len(known), len(known) + len(new))
-        seen.insert(hashed(new), np.array(ids, np.int32))
+        table.insert(hashed(new), np.array(ids, np.int32))
         known.update(zip(new, ids, strict=True))
-    assert seen.lookup(hashed(list(known))).tolist() == list(known.values())
-    assert len(seen) == len(known)
+    assert table.lookup(hashed(list(known))).tolist() == list(known.values())
+    assert len(table) == len(known)
 
 
 SOME = st.sampled_from([0, 4, 200])
@@ -41,10 +40,10 @@ SOME = st.sampled_from([0, 4, 200])
 @settings(deadline=None)
 def test_one_by_one_or_together_is_the_same(hashes: list[int], inserted: int, looked_up: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        table = seen.Table(256)
-        patch.setattr(seen, "FEW", inserted)
+        table = url_table.HashBuckets(256)
+        patch.setattr(url_table, "FEW", inserted)
         table.insert(hashed(hashes), np.arange(1, len(hashes) + 1, dtype=np.int32))
-        patch.setattr(seen, "FEW", looked_up)
+        patch.setattr(url_table, "FEW", looked_up)
         assert table.lookup(hashed(hashes)).tolist() == list(range(len(hashes)))
 
 
@@ -54,27 +53,27 @@ def test_growing_forgets_nothing_and_is_done_in_steps() -> None:
     strangers = np.setdiff1d(rng.integers(1, 2**64, 1_000, dtype=np.uint64), hashes)
     rng.shuffle(hashes)
     ids = np.arange(len(hashes), dtype=np.int32)
-    seen, halfway = Seen(), 0
+    table, halfway = HashTable(), 0
     for start in range(0, len(hashes), 80):
         end = start + 80
-        seen.insert(hashes[start:end], ids[start:end])
-        halfway += seen._old is not None
+        table.insert(hashes[start:end], ids[start:end])
+        halfway += table._old is not None
         some = rng.integers(0, min(end, len(hashes)), 50)
-        assert seen.lookup(hashes[some]).tolist() == some.tolist()
+        assert table.lookup(hashes[some]).tolist() == some.tolist()
     assert halfway > 20  # both tables were in use in several of these steps
-    assert (seen.lookup(hashes) == ids).all()
-    assert (seen.lookup(strangers) == -1).all()
+    assert (table.lookup(hashes) == ids).all()
+    assert (table.lookup(strangers) == -1).all()
 
 
 def test_takes_all_at_once() -> None:
     hashes = np.arange(200_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # the first is 0
-    seen = Seen()
-    seen.insert(hashes, np.arange(len(hashes), dtype=np.int32))
-    assert (seen.lookup(hashes) == np.arange(len(hashes))).all()
+    table = HashTable()
+    table.insert(hashes, np.arange(len(hashes), dtype=np.int32))
+    assert (table.lookup(hashes) == np.arange(len(hashes))).all()
 
 
 def test_hash_zero_is_a_hash() -> None:
-    seen = Seen()
-    assert seen.lookup(hashed([0, 5])).tolist() == [-1, -1]
-    seen.insert(hashed([5, 0]), np.array([3, 4], np.int32))
-    assert seen.lookup(hashed([0, 256, 5])).tolist() == [4, -1, 3]
+    table = HashTable()
+    assert table.lookup(hashed([0, 5])).tolist() == [-1, -1]
+    table.insert(hashed([5, 0]), np.array([3, 4], np.int32))
+    assert table.lookup(hashed([0, 256, 5])).tolist() == [4, -1, 3]

@@ -1,4 +1,4 @@
-"""What tests of the laboratory share."""
+"""Fixtures that tests of the laboratory share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forager_lab import experiment
 
 @pytest.fixture(scope="module")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Parsed pages are kept apart from the user's; webs and critics in memory are forgotten before and after."""
+    """A cache of parsed pages for the tests alone. Webs and critics in memory are forgotten before and after."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORAGER_CACHE", str(tmp_path_factory.mktemp("cache")))
         _forget()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from forager_lab.bootstrap import Verdict, compare, difference, discoveries, resampled_t, t_values
+from forager_lab.bootstrap import PairVerdict, compare, difference, discoveries, resampled_t, t_values
 
 FIVE = [0.10, 0.12, 0.07, 0.15, 0.11]
 ZERO = [0.0] * 5
@@ -114,13 +114,13 @@ def test_verdicts_of_all_pairs() -> None:
     }
     found = {(pair.first, pair.second): pair for pair in compare(values)}
     assert len(found) == 6
-    assert found["good", "bad"].verdict == Verdict.BETTER
-    assert found["bad", "near"].verdict == Verdict.WORSE
-    assert found["good", "near"].verdict == Verdict.OPEN
+    assert found["good", "bad"].verdict == PairVerdict.BETTER
+    assert found["bad", "near"].verdict == PairVerdict.WORSE
+    assert found["good", "near"].verdict == PairVerdict.OPEN
     assert found["good", "short"].difference is None
-    assert found["good", "short"].verdict == Verdict.OPEN
+    assert found["good", "short"].verdict == PairVerdict.OPEN
     turned = {(pair.first, pair.second): pair.verdict for pair in compare(values, larger_is_better=False)}
-    assert turned["good", "bad"] == Verdict.WORSE
+    assert turned["good", "bad"] == PairVerdict.WORSE
     assert compare({"alone": [[0.5]]}) == []
 
 
@@ -134,7 +134,8 @@ def test_many_findings_by_chance_are_not_believed() -> None:
     # thrice 66 pairs of strategies that are all the same: some seem different when looked at alone
     seeming = [
         sum(
-            pair.verdict != Verdict.OPEN for pair in compare({str(n): [list(chance.normal(size=6))] for n in range(12)})
+            pair.verdict != PairVerdict.OPEN
+            for pair in compare({str(n): [list(chance.normal(size=6))] for n in range(12)})
         )
         for _ in range(3)
     ]

@@ -1,4 +1,4 @@
-"""Cells on disk: what comes back is what was kept, and what is not whole is not taken for it."""
+"""CellFolder on disk: what comes back is what was kept, and what is not whole is not taken for it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from forager.errors import ForagerError
 from forager.strategies import STRATEGIES
 from forager.teaching.labelled_web import LabelledWeb
 from forager.types import Url
-from forager_lab.cells import Cells, Kept, _behind, cell_key, code_fingerprint, web_content
+from forager_lab.cells import CellFolder, KeptCell, _behind, cell_key, code_fingerprint, web_content
 from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal
-from forager_lab.protocol import Record
+from forager_lab.protocol import CrawlRecord
 from tests.lab.warc import write_web
 
 PLAN = Plan("web", TopicGoal("Birds"), ("best-first",), runs=2)
@@ -24,8 +24,8 @@ CELL = Cell("best-first:tau=0.3", 1, None)
 KEY = cell_key("content", PLAN, CELL)
 
 
-def record() -> Record:
-    return Record(
+def record() -> CrawlRecord:
+    return CrawlRecord(
         relevant=np.array([True, False, True]),
         trained=np.array([True, False, False]),
         expected=np.array([0.9, 0.1, 0.5], np.float32),
@@ -39,20 +39,20 @@ def record() -> Record:
     )
 
 
-def same(one: Record, other: Record) -> bool:
-    pairs = [(getattr(one, field.name), getattr(other, field.name)) for field in fields(Record)]
+def same(one: CrawlRecord, other: CrawlRecord) -> bool:
+    pairs = [(getattr(one, field.name), getattr(other, field.name)) for field in fields(CrawlRecord)]
     return all(type(a) is type(b) and np.array_equal(a, b) for a, b in pairs) and all(
         a.dtype == b.dtype for a, b in pairs if isinstance(a, np.ndarray)
     )
 
 
 @pytest.fixture
-def cells(tmp_path: Path) -> Cells:
-    return Cells(tmp_path / "new" / "folder")
+def cells(tmp_path: Path) -> CellFolder:
+    return CellFolder(tmp_path / "new" / "folder")
 
 
-def test_a_record_comes_back_as_it_was(cells: Cells) -> None:
-    cells.write(KEY, Kept(record(), "abc"))
+def test_a_record_comes_back_as_it_was(cells: CellFolder) -> None:
+    cells.write(KEY, KeptCell(record(), "abc"))
     kept = cells.read(KEY)
     assert kept is not None
     assert kept.code == "abc"
@@ -60,30 +60,30 @@ def test_a_record_comes_back_as_it_was(cells: Cells) -> None:
     assert [file.name for file in cells.folder.iterdir()] == [cells.path(KEY).name]
 
 
-def test_a_crawl_without_a_page_comes_back_too(cells: Cells) -> None:
+def test_a_crawl_without_a_page_comes_back_too(cells: CellFolder) -> None:
     none = np.zeros(0)
-    empty = Record(none > 0, none > 0, none.astype(np.float32), (), 3, {}, 0.0, (), none.astype(np.float32), none)
-    cells.write(KEY, Kept(empty, ""))
+    empty = CrawlRecord(none > 0, none > 0, none.astype(np.float32), (), 3, {}, 0.0, (), none.astype(np.float32), none)
+    cells.write(KEY, KeptCell(empty, ""))
     kept = cells.read(KEY)
     assert kept is not None
     assert same(kept.record, empty)
 
 
-def test_what_was_never_kept_is_none(cells: Cells) -> None:
+def test_what_was_never_kept_is_none(cells: CellFolder) -> None:
     assert cells.read(KEY) is None
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
-def test_a_file_that_is_cut_off_is_refused(cells: Cells, share: float) -> None:
-    cells.write(KEY, Kept(record(), "abc"))
+def test_a_file_that_is_cut_off_is_refused(cells: CellFolder, share: float) -> None:
+    cells.write(KEY, KeptCell(record(), "abc"))
     whole = cells.path(KEY).read_bytes()
     cells.path(KEY).write_bytes(whole[: int(share * len(whole))])
     with pytest.raises(ForagerError, match=rf"cell {cells.path(KEY).name} cannot be used"):
         cells.read(KEY)
 
 
-def test_a_changed_byte_is_noticed(cells: Cells) -> None:
-    cells.write(KEY, Kept(record(), "abc"))
+def test_a_changed_byte_is_noticed(cells: CellFolder) -> None:
+    cells.write(KEY, KeptCell(record(), "abc"))
     content = bytearray(cells.path(KEY).read_bytes())
     at = content.index(np.array([0.9, 0.1, 0.5], np.float32).tobytes())
     content[at] ^= 1
@@ -92,15 +92,15 @@ def test_a_changed_byte_is_noticed(cells: Cells) -> None:
         cells.read(KEY)
 
 
-def test_a_cell_under_the_name_of_another_is_refused(cells: Cells) -> None:
+def test_a_cell_under_the_name_of_another_is_refused(cells: CellFolder) -> None:
     other = cell_key("other content", PLAN, CELL)
-    cells.write(other, Kept(record(), "abc"))
+    cells.write(other, KeptCell(record(), "abc"))
     shutil.copy(cells.path(other), cells.path(KEY))
     with pytest.raises(ForagerError, match="it is another one"):
         cells.read(KEY)
 
 
-def test_the_name_depends_on_all_that_determines_the_crawl_and_on_nothing_else(cells: Cells) -> None:
+def test_the_name_depends_on_all_that_determines_the_crawl_and_on_nothing_else(cells: CellFolder) -> None:
     changed = [
         cell_key("other", PLAN, CELL),
         *(

@@ -14,7 +14,8 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from forager.store import Catalogue
-from forager_lab.curves import Curve, chart, document, over_last, so_far, table
+from forager_lab.demo import Curve, chart, over_last, so_far
+from forager_lab.report import render
 
 PROGRAM = [sys.executable, "-m", "forager"]
 SECONDS = 25
@@ -155,6 +156,9 @@ def test_a_chart_of_any_length_has_few_points_and_its_last_one() -> None:
 
 def test_what_a_page_says_of_itself_stays_text() -> None:
     evil = '<script>alert("x")</script>'
-    html = document(evil, [table([evil], [[evil]]), chart([Curve(evil, [0.5])], evil)])
+    told: dict[str, object] = dict.fromkeys(("title", "about_web", "topic", "seeds", "examples", "others"), evil)
+    tables: dict[str, object] = {name: [[evil]] for name in ("figures", "most_relevant", "way")}
+    charts = [chart([Curve(evil, [0.5])], evil)]
+    html = render("demo.html.j2", **told, **tables, strategies=[evil], charts=charts, commands=[evil])
     assert not LexborHTMLParser(html).css("script")
     assert LexborHTMLParser(html).css("td")[0].text() == evil

@@ -116,7 +116,7 @@ def test_a_second_run_does_not_parse(web: str, monkeypatch: pytest.MonkeyPatch) 
     def refuse(*_: object) -> None:
         raise AssertionError("parsed again")
 
-    monkeypatch.setattr("forager_lab.cache.parse", refuse)
+    monkeypatch.setattr("forager_lab.laboratory.parse", refuse)
     assert orders(conduct(plan)) == orders(first)
 
 

@@ -34,7 +34,7 @@ SAMPLES = 4  # runs from which the margin is found; as many critics as a process
 
 @dataclass(frozen=True)
 class Small:
-    """A small run: all strategies crawl the same pages with the same critic, made ready once."""
+    """A small run. All strategies crawl the same web with the same critic, which is trained once."""
 
     plan: Plan
     runs: int = 1
@@ -60,7 +60,7 @@ def is_taught(strategy: str) -> bool:
 
 
 def fitting(plan: Plan, strategy: str) -> Plan:
-    """The plan as the strategy needs it: one that is taught beforehand a half to learn on, lexical its own critic."""
+    """The plan that the strategy needs: halved if it is taught beforehand, with its own critic if it is lexical."""
     if is_taught(strategy) and isinstance(plan.goal, TopicGoal):
         return replace(plan, goal=replace(plan.goal, halved=True))
     return replace(plan, critic="lexical:above=all") if strategy.startswith("lexical") else plan
@@ -124,7 +124,7 @@ def test_floors_tell_strategies_apart() -> None:
 
 
 def line(strategy: str, small: Small) -> str:
-    """The line of floors.toml that what is measured now asks for."""
+    """The line of floors.toml for what is measured now."""
     worths = [small.worth(strategy, run) for run in range(SAMPLES)]
     margin = max(LEAST, 2 * float(np.std(worths, ddof=1)) / sqrt(small.runs))
     measured = float(np.mean(worths[: small.runs]))

@@ -13,12 +13,20 @@ from forager.registry import Spec
 from forager.strategies.lexical.links import HasLevels
 from forager.teaching.labelled_web import Truth
 from forager.types import Judgement, Page, Url
-from forager_lab import experiment, remembering
+from forager_lab import experiment, level_trials
 from forager_lab.cells import cell_key
 from forager_lab.experiment import Cell, Plan, TopicGoal, conduct, survey, trial_of
-from forager_lab.level_trials import LevelGoal, lesson_of, level_by_label, level_trial, pages_by_level, path_of
+from forager_lab.level_trials import (
+    CriticWithMemory,
+    LevelCriticWithMemory,
+    LevelGoal,
+    level_by_label,
+    level_examples,
+    level_trial,
+    pages_by_level,
+    path_of,
+)
 from forager_lab.protocol import OTHER, crawl_trial, topic_trial
-from forager_lab.remembering import Remembering
 from forager_lab.results import figures
 from tests.small_web import WordCritic
 from tests.visits import page_of
@@ -44,7 +52,7 @@ def urls(names: str) -> list[Url]:
 
 
 def truth_of(**labels: str) -> Truth:
-    """So many pages of each label, as `AB="4"`: the letters are the parts of its path; `_` is no label."""
+    """A truth with the given number of pages of each label. In `AB=4` the letters are parts of the label; `_`: none."""
     pages: dict[Url, tuple[str, ...]] = {}
     for name, count in labels.items():
         given = () if name == "_" else (".".join(name),)
@@ -88,7 +96,7 @@ def test_every_labelled_page_is_of_one_level() -> None:
 
 
 def test_examples_are_of_their_levels() -> None:
-    lesson = lesson_of(TRUTH, LevelGoal("A.B.C", examples=4), run=0, seed=0)
+    lesson = level_examples(TRUTH, LevelGoal("A.B.C", examples=4), run=0, seed=0)
     assert list(lesson.labels) == [topic for topic in PATH for _ in range(4)]
     assert len(set(lesson.examples)) == 12
     for url, label in zip(lesson.examples, lesson.labels, strict=True):
@@ -97,7 +105,7 @@ def test_examples_are_of_their_levels() -> None:
 
 def test_no_start_is_an_example_of_any_run() -> None:
     goal = LevelGoal("A.B.C", examples=5, starts=3)
-    lessons = [lesson_of(TRUTH, goal, run=run, seed=0) for run in range(7)]
+    lessons = [level_examples(TRUTH, goal, run=run, seed=0) for run in range(7)]
     starts = [lesson.start for lesson in lessons]
     assert len(set(starts[:3])) == 3
     assert starts[3:] == [*starts[:3], starts[0]]
@@ -107,13 +115,13 @@ def test_no_start_is_an_example_of_any_run() -> None:
 
 def test_each_run_and_each_seed_has_its_own_examples() -> None:
     goal = LevelGoal("A.B.C", examples=4)
-    drawn = [lesson_of(TRUTH, goal, run=run, seed=seed).examples for seed in (0, 1) for run in (0, 1)]
+    drawn = [level_examples(TRUTH, goal, run=run, seed=seed).examples for seed in (0, 1) for run in (0, 1)]
     assert len({tuple(examples) for examples in drawn}) == 4
-    assert lesson_of(TRUTH, goal, run=1, seed=1).examples == drawn[-1]
+    assert level_examples(TRUTH, goal, run=1, seed=1).examples == drawn[-1]
 
 
 def test_examples_of_the_outside_change_no_others() -> None:
-    plain, more = (lesson_of(TRUTH, LevelGoal("A.B.C", root=root), run=2, seed=0) for root in (0, 7))
+    plain, more = (level_examples(TRUTH, LevelGoal("A.B.C", root=root), run=2, seed=0) for root in (0, 7))
     count = len(plain.examples)
     assert more.examples[:count] == plain.examples
     assert list(more.labels[count:]) == [OTHER] * 7
@@ -123,13 +131,13 @@ def test_examples_of_the_outside_change_no_others() -> None:
 
 def test_what_has_nothing_above_it_has_the_outside() -> None:
     truth = truth_of(A="8", Z="9", _="4")
-    lesson = lesson_of(truth, LevelGoal("A", examples=3, starts=2), run=0, seed=0)
+    lesson = level_examples(truth, LevelGoal("A", examples=3, starts=2), run=0, seed=0)
     assert list(lesson.labels) == ["A"] * 3 + [OTHER] * 3
     assert truth.labels[lesson.start] == ("Z",)
 
 
 def test_a_level_without_pages_has_no_examples() -> None:
-    lesson = lesson_of(truth_of(ABC="6", ABX="12"), LevelGoal("A.B.C", examples=2), run=0, seed=0)
+    lesson = level_examples(truth_of(ABC="6", ABX="12"), LevelGoal("A.B.C", examples=2), run=0, seed=0)
     assert list(lesson.labels) == ["A.B.C"] * 2 + ["A.B"] * 2
 
 
@@ -137,9 +145,9 @@ def test_wrong_input_says_so() -> None:
     with pytest.raises(ForagerError, match="at least 1"):
         LevelGoal("A", examples=0)
     with pytest.raises(ForagerError, match="topic"):
-        lesson_of(TRUTH, LevelGoal("A.Y"), run=0, seed=0)
+        level_examples(TRUTH, LevelGoal("A.Y"), run=0, seed=0)
     with pytest.raises(ForagerError, match="9 pages, and 12 of the level above: too few"):
-        lesson_of(TRUTH, LevelGoal("A.B.C", examples=8, starts=5), run=0, seed=0)
+        level_examples(TRUTH, LevelGoal("A.B.C", examples=8, starts=5), run=0, seed=0)
 
 
 # ---- trials ---------------------------------------------------------------------------------------------------------
@@ -147,7 +155,7 @@ def test_wrong_input_says_so() -> None:
 
 def test_a_trial_has_nothing_but_its_lesson() -> None:
     lab, goal = experiment.laboratory(WEB), LevelGoal(TOPIC, examples=3)
-    lesson = lesson_of(lab.web.truth, goal, run=1, seed=4)
+    lesson = level_examples(lab.web.truth, goal, run=1, seed=4)
     trial = level_trial(lab, goal, Spec("naive-bayes"), run=1, seed=4)
     assert list(trial.seeds) == [lesson.start]
     assert trial.trained == frozenset(lesson.examples)
@@ -163,7 +171,7 @@ def test_the_usual_sample_is_that_of_the_topic_protocol() -> None:
     wanted = topic_trial(lab, TOPIC, Spec("naive-bayes"), run=1, seed=0)
     assert usual.trained == wanted.trained
     assert usual.critic.version == wanted.critic.version
-    assert list(usual.seeds) == [lesson_of(lab.web.truth, goal, run=1, seed=0).start]
+    assert list(usual.seeds) == [level_examples(lab.web.truth, goal, run=1, seed=0).start]
     assert usual.pages == 9
 
 
@@ -175,7 +183,7 @@ def test_an_experiment_by_levels() -> None:
     assert [len(record.order) for record in done.records.values()] == [12] * 4
     for run in (0, 1):
         starts = {done.records[Cell(name, run, None)].order[0] for name in plan.strategies}
-        assert starts == {lesson_of(experiment.laboratory(WEB).web.truth, plan.goal, run=run, seed=0).start}  # type: ignore[arg-type]
+        assert starts == {level_examples(experiment.laboratory(WEB).web.truth, plan.goal, run=run, seed=0).start}  # type: ignore[arg-type]
     report = figures(done)
     assert (report["protocol"], report["topic"], report["relevant"]) == ("topic", TOPIC, 20)
 
@@ -202,11 +210,11 @@ class Counting(WordCritic):
 
 def test_a_page_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     critic = Counting()
-    remembered = Remembering(critic)
+    remembered = CriticWithMemory(critic)
     a, b, c = (page_of(url, f"<p>bird {url[-1]}</p>") for url in urls("abc"))
     assert [judged.relevance for judged in remembered.judge([a, b, a])] == [0.5] * 3
     assert critic.asked == [a.url, b.url]
-    monkeypatch.setattr(remembering, "MOST", 2)
+    monkeypatch.setattr(level_trials, "REMEMBERED", 2)
     remembered.judge([c])  # a is forgotten
     remembered.judge([b, c])
     assert critic.asked == [a.url, b.url, c.url]
@@ -218,7 +226,7 @@ def test_a_page_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_crawl_is_the_same_with_a_critic_that_remembers() -> None:
     lab, goal = experiment.laboratory(WEB), LevelGoal(TOPIC, examples=3)
     trial = level_trial(lab, goal, Spec("lexical"), run=0, seed=0, pages=25)
-    assert isinstance(trial.critic, remembering.RememberingLevels)
+    assert isinstance(trial.critic, LevelCriticWithMemory)
     assert isinstance(trial.critic, HasLevels)
     bare = replace(trial, critic=trial.critic._critic)
     for spec in (Spec("lexical"), Spec.parse("lexical:weighted=true:proximity=0.5")):

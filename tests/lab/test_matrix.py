@@ -22,9 +22,8 @@ from forager_lab.cli.matrix import matrix as command
 from forager_lab.comparison import compare, write_comparison
 from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal
 from forager_lab.laboratory import Laboratory
-from forager_lab.matrix import Done, Pace, Progress, Task, run_matrix
-from forager_lab.matrix_file import read_matrix
-from forager_lab.protocol import Record, Trial, crawl_trial
+from forager_lab.matrix import CellTask, MatrixResult, MatrixStatus, Pace, read_matrix, run_matrix
+from forager_lab.protocol import CrawlRecord, Trial, crawl_trial
 
 WEB = "procedural:hosts=6:pages_per_host=25:links=12:length=2000"
 MATRIX = f"""
@@ -101,7 +100,7 @@ def test_a_killed_run_resumes_with_what_is_missing_and_ends_the_same(
     before = kept(tmp_path / "kept")
     assert 3 <= len(before) < TOTAL
     assert not (tmp_path / "comparison.md").exists()
-    told: list[Progress] = []
+    told: list[MatrixStatus] = []
     done = compare(file, kept=tmp_path / "kept", docs=tmp_path, seconds=False, tell=told.append)
     assert done.crawled == TOTAL - len(before)
     assert [progress.done for progress in told] == list(range(len(before), TOTAL + 1))
@@ -184,13 +183,13 @@ def test_cells_of_other_code_are_used_and_told_or_crawled_again(
 def test_a_cell_that_fails_names_itself_and_the_others_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def crawl(lab: Laboratory, trial: Trial, spec: Spec) -> Record:
+    def crawl(lab: Laboratory, trial: Trial, spec: Spec) -> CrawlRecord:
         if spec.name == "random" and trial.seed == 1:
             raise ZeroDivisionError("no\nluck")
         return crawl_trial(lab, trial, spec)
 
     monkeypatch.setattr(experiment, "crawl_trial", crawl)
-    told: list[Progress] = []
+    told: list[MatrixStatus] = []
     done = run_matrix(SMALL, tmp_path / "kept", tell=told.append)
     assert len(done.failed) == 1
     assert done.failed[0].startswith("small · random · run 1 failed: ZeroDivisionError: no luck (test_matrix.py, line ")
@@ -206,15 +205,15 @@ def test_a_cell_that_fails_names_itself_and_the_others_are_kept(
 
 
 def test_nothing_at_all_can_be_written_too(tmp_path: Path) -> None:
-    page = write_comparison(Done({}, {"small": ["random"]}, {}, 0, ["it failed"]), tmp_path, command="again")
+    page = write_comparison(MatrixResult({}, {"small": ["random"]}, {}, 0, ["it failed"]), tmp_path, command="again")
     assert "where a crawl failed: random" in page.read_text()
 
 
 # ---- the time that is left ------------------------------------------------------------------------------------------
 
 
-def task(web: str, strategy: str, pages: int) -> Task:
-    return Task("x", Plan(web, TopicGoal("t"), (strategy,)), Cell(strategy, 0, None), {}, pages)
+def task(web: str, strategy: str, pages: int) -> CellTask:
+    return CellTask("x", Plan(web, TopicGoal("t"), (strategy,)), Cell(strategy, 0, None), {}, pages)
 
 
 def test_time_left_is_by_pages_from_the_nearest_kind_of_finished_cells() -> None:
@@ -282,9 +281,28 @@ def test_webs_are_looked_for_where_the_environment_says_and_beside_the_file(
     ]
     assert list(found.skipped) == ["w"]
     assert found.skipped["w"].startswith(f"no web w in {tmp_path / 'one'}, {tmp_path / 'two'}, {tmp_path / 'beside'}: ")
+    assert "--webs DIR" in found.skipped["w"]
+    given = read_matrix(file, [tmp_path / "shared" / "data"])  # instead of those of the environment
+    assert [plan.web for plan in given.plans.values()] == [
+        str(tmp_path / place) for place in ("beside/x", "beside/z", "shared/data/w")
+    ]
     monkeypatch.delenv("FORAGER_WEBS")
     monkeypatch.chdir(tmp_path / "one")
-    assert read_matrix(file).plans["w · t"].web == "../shared/data/w"
+    assert list(read_matrix(file).skipped) == ["y", "w"]  # nothing outside is looked at unless somebody says so
+
+
+def test_a_web_may_be_named_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORAGER_WEBS", raising=False)
+    (tmp_path / "far" / "x").mkdir(parents=True)
+    (tmp_path / "near").mkdir()
+    file = tmp_path / "near" / "m.toml"
+    names = [str(tmp_path / "far" / "x"), "../far/x"]
+    webs = "".join(f"[[experiment]]\nweb = '{name}'\ntopic = 't'\n" for name in names)
+    file.write_text(f"strategies = ['random']\n{webs}")
+    found = read_matrix(file)
+    assert not found.skipped
+    assert [Path(plan.web).resolve() for plan in found.plans.values()] == [tmp_path / "far" / "x"] * 2
+    assert list(found.plans) == ["x · t", "x · t (2)"]
 
 
 GOOD = "strategies = ['random']\n[[experiment]]\nweb = 'procedural:hosts=6:pages_per_host=25'\n"

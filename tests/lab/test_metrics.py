@@ -9,15 +9,15 @@ import pytest
 
 from forager.types import Url
 from forager_lab import metrics
-from forager_lab.protocol import Record
+from forager_lab.protocol import CrawlRecord
 
 
-def record(hits: str, trained: str = "", expected: float = 0.5) -> Record:
+def record(hits: str, trained: str = "", expected: float = 0.5) -> CrawlRecord:
     relevant = np.array([c == "1" for c in hits], bool)
     seen = np.array([c == "1" for c in trained.ljust(len(hits), "0")], bool)
     order = tuple(Url(f"http://a.test/{i}") for i in range(len(hits)))
     none = np.zeros(0)
-    return Record(
+    return CrawlRecord(
         relevant, seen, np.full(len(hits), expected, np.float32), order, len(hits), {}, 0.0, ("",) * len(hits),
         np.zeros(len(hits), np.float32), none,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from forager.errors import ForagerError
 from forager_lab import plots
-from forager_lab.linestyles import COLOURS, DARK, KNOWN, PAPER, strokes
+from forager_lab.plots import COLOURS, DARK, KNOWN, PAPER, strokes
 
 NAMES = [*KNOWN, "best-first:tau=0.3", "plug-in <b> $x$"]
 

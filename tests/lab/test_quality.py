@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from forager.types import Page
 from forager_lab import quality
-from forager_lab.quality import Judged, judge_unseen, summary
+from forager_lab.quality import JudgedSample, judge_unseen, summary
 
 
-def judged(relevance: list[float], relevant: str) -> Judged:
-    return Judged(np.array(relevance, np.float32), np.array([mark == "1" for mark in relevant], bool))
+def judged(relevance: list[float], relevant: str) -> JudgedSample:
+    return JudgedSample(np.array(relevance, np.float32), np.array([mark == "1" for mark in relevant], bool))
 
 
 def test_auc_and_average_precision_by_hand() -> None:
@@ -38,7 +38,7 @@ def test_where_there_is_nothing_to_tell_apart() -> None:
 @given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=15))
 def test_auc_counts_all_pairs(sample: list[tuple[int, bool]]) -> None:
     scores, marks = zip(*sample, strict=True)
-    found = quality.roc_auc(Judged(np.array([score / 4 for score in scores], np.float32), np.array(marks, bool)))
+    found = quality.roc_auc(JudgedSample(np.array([score / 4 for score in scores], np.float32), np.array(marks, bool)))
     hits, others = ([s for s, mark in sample if mark == wanted] for wanted in (True, False))
     pairs = [(a > b) + (a == b) / 2 for a in hits for b in others]
     assert found == (pytest.approx(np.mean(pairs)) if pairs else None)

@@ -20,7 +20,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server import ADDRESS, Server
-from forager_lab.webs.server_log import Seen, impolite, read_log
+from forager_lab.webs.server.log import LoggedRequest, impolite, read_log
 
 WEB = ProceduralWeb(WebPlan(hosts=12, pages_per_host=20))
 HOMES = [str(url) for url in WEB.homes()]
@@ -336,7 +336,7 @@ def test_a_line_a_request(tmp_path: Path) -> None:
     text = (tmp_path / "log").read_text()
     assert text.split("\t")[0].partition(".")[2].isdigit()
     assert len(text.split("\t")[0].partition(".")[2]) == 6
-    assert text == "".join(f"{Seen.read(entry)}\n" for entry in text.splitlines())
+    assert text == "".join(f"{LoggedRequest.read(entry)}\n" for entry in text.splitlines())
 
 
 def test_the_log_can_be_read_while_it_is_written(tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_the_end_of_an_answer_is_when_the_client_has_room_for_it(tmp_path: Path)
 
 
 def written(path: Path, *requests: tuple[float, float, int, str, str]) -> Path:
-    path.write_text("".join(f"{Seen(*request, 200)}\n" for request in requests))
+    path.write_text("".join(f"{LoggedRequest(*request, 200)}\n" for request in requests))
     return path
 
 

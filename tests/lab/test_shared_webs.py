@@ -12,8 +12,8 @@ import pytest
 from forager.web.urls import RULES
 from forager_lab import experiment
 from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal, conduct
-from forager_lab.laboratory import open_web
 from forager_lab.results import figures
+from forager_lab.webs import open_web
 from tests.shared import WEBS, needs
 
 
@@ -64,8 +64,8 @@ def test_best_first_beats_breadth_first_on_a_real_topic() -> None:
 
 @needs("webkb")
 def test_the_bounds_on_the_four_universities() -> None:
-    """What is known of them from elsewhere: the one-step oracle needs 305 pages for half of the courses, the look-ahead
-    134, and 37 + 38 + 76 + 85 courses can be reached."""
+    """Known from another program: for half of the courses the one-step oracle needs 305 pages, the look-ahead 134;
+    37 + 38 + 76 + 85 courses can be reached."""
     plan = Plan(
         str(WEBS / "webkb"), PathGoal("course", "university"), ("oracle", "lookahead"), 'predicate:keywords=["course"]',
         runs=1, pages=250,

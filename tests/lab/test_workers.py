@@ -111,7 +111,7 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.parametrize("how", ["interrupted", "killed"])
 def test_workers_end_when_their_parent_does(tmp_path: Path, how: str) -> None:
-    """Interrupted at once, as from a terminal, which tells them all; killed, they first end what they are at."""
+    """A terminal interrupts all processes, and they end at once. If the parent is killed, they first end their task."""
     (tmp_path / "waiting.py").write_text(WAITING)
     files = [tmp_path / "one", tmp_path / "two"]
     command = [sys.executable, *map(str, (tmp_path / "waiting.py", *files, tmp_path / "three"))]

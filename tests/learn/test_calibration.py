@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from forager.learn.calibration import (
     SHORT,
     Calibration,
-    Reals,
     average_precision,
     calibrate,
     quality,
     roc_auc,
     sigmoid,
 )
+from forager.learn.linear import Reals
 from forager.types import Mask
 
 scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=20).filter(
@@ -34,6 +34,15 @@ def test_average_precision_by_definition(pages: list[tuple[int, bool]]) -> None:
     above = [[w for s, w in pages if s >= score] for score, wanted in pages if wanted]
     scores, wanted = np.array([s for s, _ in pages], float), np.array([w for _, w in pages])
     assert average_precision(scores, wanted) == pytest.approx(np.mean([np.mean(each) for each in above]))
+
+
+def test_one_side_alone_has_no_order() -> None:
+    scores, all_wanted = np.array([0.1, 0.7]), np.array([True, True])
+    for measure in (roc_auc, average_precision):
+        assert np.isnan(measure(scores, ~all_wanted))
+        assert np.isnan(measure(scores[:0], all_wanted[:0]))
+    assert np.isnan(roc_auc(scores, all_wanted))
+    assert average_precision(scores, all_wanted) == 1
 
 
 def drawn(calibration: Calibration, n: int) -> tuple[Reals, Reals, Mask, Reals]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.learn.tfidf import Idf, Query, Targets, Weighed, strongest
+from forager.learn.tfidf import Idf, Query, Targets, TfidfRows, strongest
 from forager.types import Bag, Ragged
 from forager.web.text import term, terms, url_terms
 from tests.visits import page_of
@@ -51,7 +51,7 @@ def test_batches_equal_plain_loops(sample: list[list[int]], kept: list[list[int]
 def test_a_page_whose_words_are_counted_weighs_the_same(text: str) -> None:
     """Every page of the sample has "red", which so weighs nothing."""
     idf, page = Idf.of([terms(["red green"])[0], terms(["red blue"])[0]]), terms([text])
-    one, other = Weighed.of(page, idf), Weighed.of_bag(Bag.of(page[0]), idf)
+    one, other = TfidfRows.of(page, idf), TfidfRows.of_bag(Bag.of(page[0]), idf)
     assert one.rows.tolist() == other.rows.tolist()
     assert one.terms.tolist() == other.terms.tolist()
     assert one.count == other.count
@@ -59,7 +59,7 @@ def test_a_page_whose_words_are_counted_weighs_the_same(text: str) -> None:
 
 
 def test_rows_have_length_one() -> None:
-    weighed = Weighed.of(terms(["red green red", "", "blue"]), Idf.of([]))
+    weighed = TfidfRows.of(terms(["red green red", "", "blue"]), Idf.of([]))
     assert np.bincount(weighed.rows, weighed.weights**2, 3) == pytest.approx([1, 0, 1])
 
 

@@ -21,7 +21,7 @@ from warcio.archiveiterator import ArchiveIterator
 from forager.errors import ForagerError
 from forager.store import Catalogue
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
-from forager_lab.webs.server_log import read_log
+from forager_lab.webs.server.log import read_log
 from tests.network.client_log import requests_sent, too_early
 from tests.network.serving import ROOT, served
 

@@ -11,7 +11,7 @@ from forager.config import FetchConfig, FrontierConfig, StopConfig
 from forager.critics import Predicate
 from forager.types import Reason
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
-from forager_lab.webs.server_log import read_log
+from forager_lab.webs.server.log import read_log
 from tests.network.serving import served
 
 NUMBERS = {"hosts": 6, "pages_per_host": 22, "traps": 0.0, "slow_hosts": 0.0, "seed": 3}

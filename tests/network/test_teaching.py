@@ -23,13 +23,13 @@ from forager.paths import load_paths
 from forager.teaching import ARCHIVE, PATHS, UNFINISHED
 from forager.teaching.training_webs import shown_ground
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
-from forager_lab.webs.server_log import impolite, read_log
+from forager_lab.webs.server.log import impolite, read_log
 from tests.network.serving import ROOT, served
 
 NUMBERS = {"hosts": 6, "pages_per_host": 22, "traps": 0.0, "slow_hosts": 0.0, "seed": 3}
 MILL, KING, HIGH = (f"http://{name}.web.test" for name in ("millhouse", "kingfield", "highpath"))
 DELAY, TOLERANCE = 0.05, 0.02  # seconds
-DOCS = ROOT / "docs" / "teaching.md"
+DOCS = ROOT / "docs" / "guides" / "teaching.md"
 
 
 @pytest.fixture(scope="module")

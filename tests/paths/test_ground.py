@@ -1,4 +1,4 @@
-"""Grounds: numbers, links that leave, pages left out; and whether a strategy would have gone the same way."""
+"""Grounds: page numbers, links that leave, pages left out. Then: would a strategy have gone the same way?"""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from forager.paths import (
     Ground,
-    Outcome,
+    PathOutcome,
+    PathStep,
     ShownPath,
-    Step,
     folds,
     ground_of_paths,
     hop_layers,
@@ -43,8 +43,8 @@ def ground() -> Ground:
     return Ground.of(pages, {COURSE}, read, labels={LIST: "course list"}, final=final)
 
 
-def path(name: str, *urls: Url, outcome: Outcome = Outcome.GOAL) -> ShownPath:
-    return ShownPath(name, tuple(Step(url) for url in urls), outcome)
+def path(name: str, *urls: Url, outcome: PathOutcome = PathOutcome.GOAL) -> ShownPath:
+    return ShownPath(name, tuple(PathStep(url) for url in urls), outcome)
 
 
 def test_links_lead_where_redirects_lead_and_those_that_leave_lead_nowhere() -> None:
@@ -66,7 +66,7 @@ def test_what_is_left_out_was_never_met() -> None:
 
 
 def test_the_pages_of_shown_paths_are_a_ground() -> None:
-    shown = [path("a", HOME, LIST, OLD), path("b", HOME, NEWS, outcome=Outcome.FAIL)]
+    shown = [path("a", HOME, LIST, OLD), path("b", HOME, NEWS, outcome=PathOutcome.FAIL)]
     made = ground_of_paths(shown, read, final=final)
     assert made.urls == (HOME, LIST, COURSE, NEWS)
     assert made.targets.tolist() == [False, False, True, False]
@@ -74,7 +74,7 @@ def test_the_pages_of_shown_paths_are_a_ground() -> None:
 
 
 class ByRow:
-    """Scores rows as given, and counts the links behind it in its state."""
+    """Gives the scores it was made with. Its state counts the links that led to a page."""
 
     combine = BEST
 
@@ -103,7 +103,7 @@ def test_preference_is_how_often_a_link_taken_scores_more(
     scores: tuple[float, ...], share: float, first: float
 ) -> None:
     strategy = ByRow(*scores)
-    failed = path("b", HOME, LIST, outcome=Outcome.FAIL)
+    failed = path("b", HOME, LIST, outcome=PathOutcome.FAIL)
     found = preference(strategy, ground(), [path("a", HOME, LIST, OLD), failed])
     assert found.share == pytest.approx(share)
     assert (found.first, found.steps) == (first, 2)
@@ -134,5 +134,5 @@ def test_folds_test_each_path_once_and_keep_those_of_one_start_together() -> Non
 
 
 def test_folds_learn_only_where_something_arrives() -> None:
-    paths = [path("a", HOME, COURSE), path("b", LIST, NEWS, outcome=Outcome.FAIL)]
+    paths = [path("a", HOME, COURSE), path("b", LIST, NEWS, outcome=PathOutcome.FAIL)]
     assert [[each.id for each in rest] for rest, _ in folds(paths, 2, lambda each: each.id)] == [["a"]]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forager.errors import ForagerError
-from forager.paths import Outcome, ShownPath, read_har
+from forager.paths import PathOutcome, ShownPath, read_har
 
 A, B = "http://a.org", "https://b.org"
 
@@ -26,7 +26,7 @@ def entry(
     media: str = "text/html; charset=utf-8",
     method: str = "GET",
 ) -> dict[str, Any]:
-    """A request as browsers write it; only what a reader may rely on, and a field it must pass over."""
+    """A request as browsers write it: the fields that a reader can rely on, and one that it must ignore."""
     headers = [{"name": "Accept", "value": "*/*"}]
     headers += [{"name": "Referer", "value": referer}] if referer else []
     headers += [{"name": "sec-fetch-dest", "value": dest}] if dest else []
@@ -60,7 +60,7 @@ def test_documents_in_order_of_time(tmp_path: Path) -> None:
         goals=(f"{A}/c#top",),
     )
     assert [step.url for step in path.steps] == [f"{A}/", f"{A}/b", f"{A}/c"]
-    assert (path.id, path.outcome) == ("browsed", Outcome.GOAL)
+    assert (path.id, path.outcome) == ("browsed", PathOutcome.GOAL)
     assert {(step.anchor, step.label) for step in path.steps} == {(None, None)}
 
 
@@ -84,7 +84,7 @@ def test_the_referer_says_where_a_path_branches(tmp_path: Path) -> None:
 
 
 def test_redirects_are_folded(tmp_path: Path) -> None:
-    """The first by the referer that comes with it, the second, in two hops, by that of who was redirected."""
+    """The first page has its own referer. The second, after two redirects, has that of the first request."""
     paths = read(
         tmp_path,
         entry(1, f"{A}/"),
@@ -130,7 +130,7 @@ def test_a_goal_ends_its_path(tmp_path: Path) -> None:
         goals=(f"{A}/goal", f"{A}/farther"),
     )
     assert ways(paths) == [[f"{A}/", f"{A}/goal"]]
-    assert paths[0].outcome is Outcome.GOAL
+    assert paths[0].outcome is PathOutcome.GOAL
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from forager.errors import ForagerError
-from forager.paths import Sequences, backward_tree, halves, hop_layers, hop_states, leaks, read_edges, walks
+from forager.paths import PageSequences, backward_tree, halves, hop_layers, hop_states, leaks, read_edges, walks
 from forager.types import Url
 from tests.paths.webs import Edge, distances, mask, web, webs
 from tests.shared import WEBS, needs
@@ -16,7 +16,7 @@ from tests.shared import WEBS, needs
 CHAIN = [(5, 4), (4, 3), (3, 2), (2, 1), (1, 0)]  # 5 is five links away from the target 0
 
 
-def listed(sequences: Sequences) -> list[tuple[list[int], list[int]]]:
+def listed(sequences: PageSequences) -> list[tuple[list[int], list[int]]]:
     return [(pages.tolist(), states.tolist()) for pages, states in sequences]
 
 
@@ -24,7 +24,7 @@ def listed(sequences: Sequences) -> list[tuple[list[int], list[int]]]:
 
 
 def test_layers_by_hand() -> None:
-    """Page 6 links to a target and to page 4, page 7 is linked to by the target only."""
+    """Page 6 links to a target and to page 4. Only the target links to page 7."""
     layer = hop_layers(web(8, [*CHAIN, (6, 0), (6, 4), (0, 7)]), mask(8, 0))
     assert layer.tolist() == [0, 1, 2, 3, 4, -1, 1, -1]
     assert hop_states(layer).tolist() == [0, 1, 2, 3, 4, 4, 1, 4]
@@ -74,8 +74,8 @@ def test_the_only_walk_of_a_chain() -> None:
 
 
 def test_children_are_drawn_evenly_from_those_permitted() -> None:
-    """Of page 4's children 1 and 2 are permitted, 5 lies higher, 6 leads nowhere; 1 and 2 have no way but the target,
-    or one to each other in the same layer."""
+    """Of the children of page 4, pages 1 and 2 are allowed, 5 is in a higher layer, and 6 is in no layer. Pages 1 and 2
+    lead to the target only, or to each other in the same layer."""
     graph = web(7, [(4, 1), (4, 2), (4, 5), (4, 6), (5, 4), (1, 0), (2, 0), (1, 2)])
     layer = hop_layers(graph, mask(7, 0))
     assert layer.tolist() == [0, 1, 1, -1, 2, 3, -1]
@@ -150,7 +150,7 @@ def test_halves_depend_on_the_seed_and_need_two_targets() -> None:
 
 
 def test_a_leak_is_found_and_leaving_the_other_half_out_prevents_it() -> None:
-    """3 links to both targets; walks towards 0 that may pass 1 end in it as well."""
+    """Page 3 links to both targets. If walks to 0 may pass 1, some of them end in 1."""
     graph = web(4, [(3, 0), (3, 1), (1, 3), (2, 1), (1, 0)])
     a, b = mask(4, 0), mask(4, 1)
     careless = walks(graph, hop_layers(graph, a), count=100, seed=0)

@@ -1,4 +1,4 @@
-"""Paths drawn from a ground: what must hold of every one of them, and worked ones."""
+"""Paths drawn from a ground: what must be true of every path, and examples by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forager.errors import ForagerError
-from forager.paths import Ground, Outcome, ShownPath
+from forager.paths import Ground, PathOutcome, ShownPath
 from forager.paths.sampling import depths, milestones, sample_paths
 from forager.types import Page, Url
 from tests.visits import page_of
@@ -33,7 +33,7 @@ def ground_of(
     labels: Mapping[int, str] | None = None,
     markup: Mapping[int, str] | None = None,
 ) -> Ground:
-    """Pages cannot be read unless there is markup for them: paths need their anchors alone."""
+    """A ground of numbered pages. Only pages with markup can be read: paths need only their anchors."""
 
     def reading(urls: Sequence[Url]) -> Iterator[Page | None]:
         read = {url(number): page_of(url(number), text) for number, text in (markup or {}).items()}
@@ -48,7 +48,7 @@ def walk(path: ShownPath) -> list[int]:
     return [int(step.url.rpartition("/")[2]) for step in path.steps]
 
 
-def walks(paths: Sequence[ShownPath], outcome: Outcome) -> list[list[int]]:
+def walks(paths: Sequence[ShownPath], outcome: PathOutcome) -> list[list[int]]:
     return [walk(path) for path in paths if path.outcome is outcome]
 
 
@@ -62,7 +62,7 @@ any_web = given(labelled_webs(), st.integers(2, 5), st.integers(0, 5))
 
 
 def drawn(ground: Ground, longest: int, seed: int, starts: Sequence[str] = ()) -> tuple[ShownPath, ...]:
-    """None where no target can be reached: whether that is so is for another test to say."""
+    """The paths; none if no target can be reached, which another test checks."""
     try:
         return sample_paths(ground, goals=GOALS, fails=FAILS, longest=longest, starts=starts, seed=seed)
     except ForagerError:
@@ -70,10 +70,10 @@ def drawn(ground: Ground, longest: int, seed: int, starts: Sequence[str] = ()) -
 
 
 def check(ground: Ground, paths: Sequence[ShownPath], edges: Sequence[Edge], longest: int) -> None:
-    """What holds of all paths, from wherever they begin."""
+    """What is true of all paths, wherever they begin."""
     targets = np.flatnonzero(ground.targets).tolist()
-    assert len(walks(paths, Outcome.GOAL)) == (GOALS if paths else 0)
-    assert len(walks(paths, Outcome.FAIL)) <= FAILS
+    assert len(walks(paths, PathOutcome.GOAL)) == (GOALS if paths else 0)
+    assert len(walks(paths, PathOutcome.FAIL)) <= FAILS
     assert len({path.id for path in paths}) == len(paths)
     for path in paths:
         way = walk(path)
@@ -85,7 +85,7 @@ def check(ground: Ground, paths: Sequence[ShownPath], edges: Sequence[Edge], lon
             None if page in targets else ground.labels[page] for page in way[:-1]
         ]
         near = {v for u, v in edges if u == way[-1] and v in targets}
-        if path.outcome is Outcome.GOAL:
+        if path.outcome is PathOutcome.GOAL:
             assert way[-1] in targets
         else:
             assert way[-1] not in targets
@@ -107,8 +107,8 @@ def test_paths_from_anywhere(web: tuple[int, list[Edge], list[int], dict[int, st
         (u, t) for u, t in edges if t in targets and u != t and (u in targets or before[u] != {t})
     }  # what only t leads to is on no way to t
     assert bool(paths) == bool(arrivals)
-    assert {tuple(way[-2:]) for way in walks(paths, Outcome.GOAL)} <= arrivals
-    counts = Counter(tuple(way[-2:]) for way in walks(paths, Outcome.GOAL))
+    assert {tuple(way[-2:]) for way in walks(paths, PathOutcome.GOAL)} <= arrivals
+    counts = Counter(tuple(way[-2:]) for way in walks(paths, PathOutcome.GOAL))
     if paths:  # none again before all others
         assert max(counts.values()) - min(counts.get(end, 0) for end in arrivals) <= 1
 
@@ -128,11 +128,11 @@ def test_paths_from_starts_are_shortest_ways_past_no_target(
     for path in paths:
         way = walk(path)
         assert way[0] in begin
-        way = way[:-1] if path.outcome is Outcome.GOAL else way  # the last link is drawn, whatever the length before it
+        way = way[:-1] if path.outcome is PathOutcome.GOAL else way  # the last link is drawn first
         assert len(way) - 1 == nearest[way[-1]]
     wanted = {(u, t) for u, t in edges if t in targets and u != t and u not in targets and nearest[u] + 2 <= longest}
     assert bool(paths) == bool(wanted)
-    assert {tuple(way[-2:]) for way in walks(paths, Outcome.GOAL)} <= wanted
+    assert {tuple(way[-2:]) for way in walks(paths, PathOutcome.GOAL)} <= wanted
 
 
 @any_web
@@ -152,14 +152,15 @@ def test_ends_are_drawn_evenly() -> None:
     """Target 9 has one link, target 8 seven: each of the links is the end of every eighth path."""
     edges = [(0, u) for u in range(1, 8)] + [(u, 8) for u in range(1, 8)] + [(7, 9)]
     ends = Counter(
-        tuple(way[-2:]) for way in walks(sample_paths(ground_of(10, edges, [8, 9]), goals=80, fails=0), Outcome.GOAL)
+        tuple(way[-2:])
+        for way in walks(sample_paths(ground_of(10, edges, [8, 9]), goals=80, fails=0), PathOutcome.GOAL)
     )
     assert set(ends.values()) == {10}
     assert len(ends) == 8
 
 
 def test_few_ends_of_many_are_drawn_by_chance() -> None:
-    """Ten pages link to the target, ten are ends of fail paths, and one path of each sort is wanted."""
+    """Ten pages link to the target, ten are ends of fail paths, and one path of each outcome is wanted."""
     edges = [(0, u) for u in range(1, 21)] + [(u, 21) for u in range(1, 11)]
     pairs = [sample_paths(ground_of(22, edges, [21]), goals=1, fails=1, seed=seed) for seed in range(20)]
     assert len({walk(goal)[-2] for goal, _ in pairs}) > 3
@@ -175,19 +176,19 @@ def test_what_only_a_target_leads_to_is_on_no_way_to_it() -> None:
 
 @pytest.mark.parametrize("longest", [2, 3])
 def test_short_paths(longest: int) -> None:
-    """0 -> 1 -> 2 (target): page 1 is linked to, but a path of two pages has no room for that."""
+    """0 -> 1 -> 2 (target): page 0 links to page 1, but a path of two pages has no room for it."""
     paths = sample_paths(ground_of(3, [(0, 1), (1, 2)], [2]), goals=2, fails=0, longest=longest)
     assert [walk(path) for path in paths] == [[0, 1, 2][-longest:]] * 2
 
 
 def test_no_fail_paths_where_there_are_none() -> None:
-    """All but the target link to it, or are milestones."""
+    """All other pages link to the target, or are milestones."""
     near = ground_of(4, [(0, 1), (1, 2), (0, 2), (0, 3), (3, 2)], [2])
-    assert not walks(sample_paths(near, goals=3, fails=5), Outcome.FAIL)
+    assert not walks(sample_paths(near, goals=3, fails=5), PathOutcome.FAIL)
     named = ground_of(4, [(0, 1), (1, 2), (0, 2), (0, 3)], [2], {3: "x"})
-    assert not walks(sample_paths(named, goals=3, fails=5), Outcome.FAIL)
+    assert not walks(sample_paths(named, goals=3, fails=5), PathOutcome.FAIL)
     plain = ground_of(4, [(0, 1), (1, 2), (0, 2), (0, 3)], [2])
-    assert walks(sample_paths(plain, goals=3, fails=2), Outcome.FAIL) == [[0, 3], [0, 3]]
+    assert walks(sample_paths(plain, goals=3, fails=2), PathOutcome.FAIL) == [[0, 3], [0, 3]]
 
 
 def test_a_target_out_of_reach_is_told() -> None:
@@ -230,7 +231,7 @@ def test_lists_are_milestones() -> None:
 
 
 def test_depths_pass_no_target() -> None:
-    """0 -> 1 -> 2 -> 3, and 0 -> 4 (target) -> 3; 5 begins, too, but is a target."""
+    """0 -> 1 -> 2 -> 3, and 0 -> 4 (target) -> 3. Page 5 is a start too, but also a target."""
     graph = web(7, [(0, 1), (1, 2), (2, 3), (0, 4), (4, 3), (5, 6)])
     found = depths(graph, mask(7, 0, 5), mask(7, 4, 5), 3)
     assert found.tolist() == [0, 1, 2, 3, -1, -1, -1]
@@ -238,7 +239,7 @@ def test_depths_pass_no_target() -> None:
 
 
 def test_a_path_says_what_was_clicked() -> None:
-    """Of several links to the same page the first that says anything; None where the page cannot be read."""
+    """Of several links to the same page the first with a text counts; None if the page cannot be read."""
     markup = {0: '<a href="/1"></a> <a href="/2">other</a> <a href="/1">first</a> <a href="/1">second</a>'}
     ground = ground_of(3, [(0, 1), (1, 2)], [2], {0: "home"}, markup)
     (path,) = sample_paths(ground, goals=1, fails=0)

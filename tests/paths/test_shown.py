@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from forager.errors import ForagerError
 from forager.paths import (
-    Gap,
-    Outcome,
+    LabelUsedOnce,
+    PathGap,
+    PathOutcome,
+    PathStep,
     ShownPath,
-    Step,
-    UsedOnce,
     gaps,
     label_set,
     load_paths,
@@ -27,13 +27,15 @@ from forager.paths import (
 from forager.types import Url
 from forager.web.urls import RULES
 
-DOC = Path(__file__).resolve().parents[2] / "docs" / "paths.md"
+DOC = Path(__file__).resolve().parents[2] / "docs" / "how" / "paths.md"
 HOME = {"url": "http://u.edu/"}
 
 
-def path(outcome: Outcome, *labels: str | None, name: str = "p") -> ShownPath:
-    """One page for each label, and the last."""
-    steps = [Step(Url(f"http://u.edu/{n}"), None if n == 0 else "on", label) for n, label in enumerate((*labels, None))]
+def path(outcome: PathOutcome, *labels: str | None, name: str = "p") -> ShownPath:
+    """A path with a page for each label, and a last page."""
+    steps = [
+        PathStep(Url(f"http://u.edu/{n}"), None if n == 0 else "on", label) for n, label in enumerate((*labels, None))
+    ]
     return ShownPath(name, tuple(steps), outcome)
 
 
@@ -53,16 +55,16 @@ def saved(folder: Path, *lines: str) -> Path:
 @pytest.mark.parametrize(
     ("shown", "labels"),
     [
-        (path(Outcome.GOAL), ["goal"]),
-        (path(Outcome.FAIL), ["fail"]),
-        (path(Outcome.GOAL, None, None), ["prefix(goal)", "prefix(goal)", "goal"]),
-        (path(Outcome.FAIL, None, None), ["fail", "fail", "fail"]),
+        (path(PathOutcome.GOAL), ["goal"]),
+        (path(PathOutcome.FAIL), ["fail"]),
+        (path(PathOutcome.GOAL, None, None), ["prefix(goal)", "prefix(goal)", "goal"]),
+        (path(PathOutcome.FAIL, None, None), ["fail", "fail", "fail"]),
         (
-            path(Outcome.GOAL, None, "dept", None, None, "staff", None),
+            path(PathOutcome.GOAL, None, "dept", None, None, "staff", None),
             ["prefix(dept)", "dept", "prefix(staff)", "prefix(staff)", "staff", "prefix(goal)", "goal"],
         ),
-        (path(Outcome.FAIL, None, "dept", None), ["prefix(dept)", "dept", "fail", "fail"]),
-        (path(Outcome.FAIL, "dept", "staff"), ["dept", "staff", "fail"]),
+        (path(PathOutcome.FAIL, None, "dept", None), ["prefix(dept)", "dept", "fail", "fail"]),
+        (path(PathOutcome.FAIL, "dept", "staff"), ["dept", "staff", "fail"]),
     ],
 )
 def test_labels_of_all_pages(shown: ShownPath, labels: list[str]) -> None:
@@ -70,24 +72,24 @@ def test_labels_of_all_pages(shown: ShownPath, labels: list[str]) -> None:
 
 
 def test_the_set_of_labels() -> None:
-    paths = [path(Outcome.GOAL, "staff", None, "dept"), path(Outcome.FAIL, "dept", name="q")]
+    paths = [path(PathOutcome.GOAL, "staff", None, "dept"), path(PathOutcome.FAIL, "dept", name="q")]
     assert label_set(paths) == ("dept", "staff", "goal", "fail", "prefix(dept)", "prefix(staff)", "prefix(goal)")
     assert {label for shown in paths for label in shown.labels} <= set(label_set(paths))
 
 
 def test_a_label_used_once_is_named_with_its_place() -> None:
-    paths = [path(Outcome.GOAL, None, "dept", "stuff"), path(Outcome.FAIL, "dept", name="q")]
-    assert used_once(paths) == (UsedOnce("stuff", "p", 3),)
+    paths = [path(PathOutcome.GOAL, None, "dept", "stuff"), path(PathOutcome.FAIL, "dept", name="q")]
+    assert used_once(paths) == (LabelUsedOnce("stuff", "p", 3),)
     assert str(used_once(paths)[0]).startswith("label 'stuff' is used once (path 'p', step 3)")
 
 
 def test_gaps_are_steps_that_the_page_before_does_not_link_to() -> None:
     a, b, c = (Url(f"http://u.edu/{name}") for name in "abc")
     links = {a: {b}, b: {a}, c: {a}}
-    whole = ShownPath("whole", (Step(a), Step(b), Step(a)), Outcome.FAIL)
-    torn = ShownPath("torn", (Step(a), Step(b), Step(c), Step(b)), Outcome.GOAL)
+    whole = ShownPath("whole", (PathStep(a), PathStep(b), PathStep(a)), PathOutcome.FAIL)
+    torn = ShownPath("torn", (PathStep(a), PathStep(b), PathStep(c), PathStep(b)), PathOutcome.GOAL)
     found = list(gaps([whole, torn], links.__getitem__))
-    assert found == [Gap("torn", 3, b, c), Gap("torn", 4, c, b)]
+    assert found == [PathGap("torn", 3, b, c), PathGap("torn", 4, c, b)]
     assert str(found[0]) == "path 'torn', step 3: http://u.edu/b has no link to http://u.edu/c"
 
 
@@ -106,10 +108,10 @@ URLS = st.builds(
 @st.composite
 def shown_paths(draw: st.DrawFn) -> ShownPath:
     urls = draw(st.lists(URLS.filter(bool), min_size=1, max_size=5))
-    steps = [Step(Url(str(url)), draw(st.none() | st.text()), draw(st.none() | LABELS)) for url in urls]
-    steps[0] = Step(steps[0].url, None, steps[0].label)
-    steps[-1] = Step(steps[-1].url, steps[-1].anchor, None)
-    return ShownPath(draw(NAMES), tuple(steps), draw(st.sampled_from(Outcome)))
+    steps = [PathStep(Url(str(url)), draw(st.none() | st.text()), draw(st.none() | LABELS)) for url in urls]
+    steps[0] = PathStep(steps[0].url, None, steps[0].label)
+    steps[-1] = PathStep(steps[-1].url, steps[-1].anchor, None)
+    return ShownPath(draw(NAMES), tuple(steps), draw(st.sampled_from(PathOutcome)))
 
 
 @given(st.lists(shown_paths(), max_size=4, unique_by=lambda shown: shown.id))
@@ -129,7 +131,7 @@ def test_paths_come_one_at_a_time(tmp_path: Path) -> None:
 def test_urls_are_made_canonical_and_an_outcome_said_twice_is_one(tmp_path: Path) -> None:
     steps = [{"url": "HTTP://U.edu:80/a/../b#top"}, {"url": "http://u.edu/c", "anchor": "c", "label": "goal"}]
     (shown,) = read_paths(saved(tmp_path, line(steps=steps)))
-    assert shown.steps == (Step(Url("http://u.edu/b")), Step(Url("http://u.edu/c"), "c"))
+    assert shown.steps == (PathStep(Url("http://u.edu/b")), PathStep(Url("http://u.edu/c"), "c"))
 
 
 def test_a_compressed_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from forager.errors import ForagerError
-from forager.paths import Outcome, ShownPath, articles, gaps, read_edges, read_wikispeedia
+from forager.paths import PathOutcome, ShownPath, articles, gaps, read_edges, read_wikispeedia
 from forager.types import Url
 from tests.shared import WEBS, needs
 
@@ -71,7 +71,7 @@ def test_every_recorded_game_is_read_and_follows_links() -> None:
         games = {f"game-{n}" for n, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")}
     assert len(games) == 24_875
     assert {"-".join(path.id.split("-")[:2]) for path in paths} == games
-    assert [path.steps[-1].url[-15:] for path in paths if path.outcome is Outcome.GOAL] == ["C%252B%252B.htm"]
+    assert [path.steps[-1].url[-15:] for path in paths if path.outcome is PathOutcome.GOAL] == ["C%252B%252B.htm"]
     index = {url: page for page, url in enumerate(edges.urls)}
     linked = [
         {edges.urls[v] for v in row} for row in np.split(edges.graph.targets, edges.graph.offsets[1:-1].astype(np.intp))

@@ -1,4 +1,4 @@
-"""Small webs for tests of layers, sequences and values: by hand, drawn by hypothesis, and a slow reference."""
+"""Small webs for tests of layers, sequences and values: made by hand, drawn by hypothesis, and a slow reference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mask(pages: int, *marked: int) -> Mask:
 
 
 def distances(pages: int, edges: Sequence[Edge]) -> list[list[float]]:
-    """Links on the shortest way from each page to each other, by Floyd and Warshall."""
+    """The number of links on the shortest way between all pairs of pages, by Floyd and Warshall."""
     far = [[0.0 if u == v else float("inf") for v in range(pages)] for u in range(pages)]
     for u, v in edges:
         far[u][v] = min(far[u][v], 1.0)

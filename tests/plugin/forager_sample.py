@@ -1,10 +1,11 @@
-"""All a plug-in needs: a class with the verbs of a critic, or of a strategy, and an entry point that names it."""
+"""All that a plug-in needs: a class with the verbs of a critic, a strategy or a fetcher, and an entry point for it."""
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from forager.types import LATEST, Combine, Judgement, Page, ScoredLinks, Visit
+from forager.types import LATEST, Answer, Combine, Fetch, Judgement, Page, ScoredLinks, Url, Visit
+from forager.web.urls import UrlRules
 
 ANSWER = 42
 
@@ -39,3 +40,18 @@ class LastFirst:
 
     def score(self, visit: Visit) -> ScoredLinks:
         return ScoredLinks(np.full(len(visit.links), visit.trace.order, np.float32))
+
+
+class Echo:
+    """Answers with a page that names the URL."""
+
+    closed = False
+
+    def __init__(self, rules: UrlRules, *, greeting: str = "hello") -> None:
+        self.rules, self.greeting = rules, greeting
+
+    async def fetch(self, url: Url) -> Answer:
+        return Fetch(url, f"<p>{self.greeting} {url}".encode())
+
+    async def aclose(self) -> None:
+        self.closed = True

@@ -1,4 +1,4 @@
-"""Records made up from a number, so that what comes back can be compared with what went in."""
+"""Records that are made from a number, so that what comes back can be compared with what was stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forager.store import NewUrl, Outcome, Record
+from forager.store import NewUrl, Record, RecordOutcome
 from forager.types import Answer, Exchange, Failure, Fetch, Reason, Redirect, Url
 
 START = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
@@ -27,7 +27,7 @@ def body(seq: int) -> bytes:
 
 
 def text(seq: int) -> str:
-    """What is visible of it."""
+    """The visible text of the page."""
     return f"Page {seq}\n{'word ' * (seq % 50)}number{seq} été"
 
 
@@ -38,7 +38,7 @@ def exchange(seq: int, length: int, status: str = "200 OK") -> Exchange:
 
 
 def answer(seq: int) -> Answer | None:
-    """By turns: fetched live, out of a recorded web, moved, not found, no answer at all."""
+    """In turn: fetched from the network, from a recorded web, redirected, not found, no answer at all."""
     match seq % 7:
         case 3:
             return Redirect(url(seq), url(seq + 1), 301, 0.25, exchange(seq, 0, "301 Moved Permanently"))
@@ -51,11 +51,11 @@ def answer(seq: int) -> Answer | None:
     return Fetch(url(seq), body(seq), "text/html", "utf-8", 200, 0.5, exchange(seq, len(body(seq))))
 
 
-_OUTCOMES: dict[int, tuple[Outcome, str]] = {3: ("moved", ""), 4: ("miss", "not-found"), 5: ("miss", "dns")}
+_OUTCOMES: dict[int, tuple[RecordOutcome, str]] = {3: ("moved", ""), 4: ("miss", "not-found"), 5: ("miss", "dns")}
 
 
 def record(seq: int, first_new: int | None = None, **changed: Any) -> Record:
-    """Record `seq` of a crawl in which every one finds NEW_URLS new URLs, after one seed."""
+    """Record `seq` of a crawl with one seed, in which each record finds NEW_URLS new URLs."""
     first = 1 + seq * NEW_URLS if first_new is None else first_new
     outcome, reason = _OUTCOMES.get(seq % 7, ("page", ""))
     page = outcome == "page"

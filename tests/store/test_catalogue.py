@@ -1,4 +1,4 @@
-"""What people ask of a project."""
+"""What the catalogue tells of a project."""
 
 from __future__ import annotations
 

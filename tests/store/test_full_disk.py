@@ -1,4 +1,5 @@
-"""A disk that takes no more: one clear error, nothing acknowledged lost, nothing half-written, and on it goes later."""
+"""A full disk: there is one clear error, nothing acknowledged is lost, nothing is half-written, and the crawl can go on
+later."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ except StoreFull as error:
 
 @pytest.mark.parametrize("limit", [100_000, 150_000, 200_001, 234_567])
 def test_files_that_may_not_grow(tmp_path: Path, limit: int) -> None:
-    """Another of the files is the first to reach each limit: links and database, or the archive."""
+    """With each limit another file is the first to reach it: the links, the database, or the archive."""
     child = subprocess.run(
         [sys.executable, "-c", LIMITED, str(tmp_path), str(limit)], capture_output=True, text=True, timeout=60
     )

@@ -1,4 +1,4 @@
-"""Killed at 200 random instants: every acknowledged record is there exactly once, and nothing is there by half."""
+"""After a kill at each of 200 random moments every acknowledged record is there exactly once, and nothing in part."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WARC_SIZE = 60_000  # small, so that many kills fall into a rotation
 
 
 def crawl(folder: Path, seed: int, acknowledged: int) -> None:
-    """The child: goes on where the project stands, in groups of random size, and tells each acknowledged seq."""
+    """The child process: it continues the project in groups of random size, and tells each acknowledged seq."""
     rng = random.Random(seed)
     store = Store(folder, durable=rng.choice(("process", "process", "power")), warc_size=WARC_SIZE)
     if store.known == 0:
@@ -41,7 +41,7 @@ def crawl(folder: Path, seed: int, acknowledged: int) -> None:
 
 def run_and_kill(folder: Path, seed: int, seconds: float, *, begun: bool) -> int:
     """The last seq that the child acknowledged before it was killed, -1 if none. `begun`: the seconds count from the
-    first one that it acknowledges, however busy the machine is."""
+    first one that it acknowledges, so that a busy machine does not matter."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -49,7 +49,7 @@ def run_and_kill(folder: Path, seed: int, seconds: float, *, begun: bool) -> int
             os.close(reading)
             crawl(folder, seed, writing)
         finally:
-            os._exit(1)  # only by an error: a crawl does not end
+            os._exit(1)  # reached only after an error, because the crawl never ends
     os.close(writing)
     if begun:
         select.select([reading], [], [], 30)
@@ -81,7 +81,7 @@ def look(folder: Path) -> Found:
 
 
 def check_all(folder: Path) -> None:
-    """Every record, URL and archived response is what was given, once, in order."""
+    """Check that every record, URL and archived response is there once, in order, and as it was given."""
     with Store(folder, warc_size=WARC_SIZE) as store:
         count = store.last_seq + 1
         for seq, stored in enumerate(store.records()):

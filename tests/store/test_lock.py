@@ -1,15 +1,20 @@
-"""One process a project, and not over a network."""
+"""Only one process at a time works on a project, and only on a local disk."""
 
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from forager.errors import ForagerError
 from forager.store import Store
-from forager.store.lock import holder, refuse_network
+from forager.store.lock import NAME, Lock, LockHolder, holder, refuse_network
 
 MOUNTS = """\
 /dev/vda / ext4 rw,relatime 0 0
@@ -30,6 +35,71 @@ def test_a_second_opening_is_refused_and_told_by_whom(tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
     assert holder(tmp_path) is None
     Store(tmp_path).close()
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from forager.store import Store
+with Store(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path: Path) -> None:
+    other = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    assert other.stdout.readline() == "held\n"
+    for _ in range(3):  # a refused process does not erase who holds the lock
+        with pytest.raises(ForagerError, match=f"in use by process {other.pid} since"):
+            Store(tmp_path)
+        by = holder(tmp_path)
+        assert by is not None
+        assert by.pid == other.pid
+    other.send_signal(signal.SIGKILL)
+    other.communicate()
+    assert (tmp_path / NAME).read_text().startswith(f"{other.pid} ")  # it had no time to clean up
+    assert holder(tmp_path) is None
+    Store(tmp_path).close()
+
+
+def test_any_thread_may_let_go(tmp_path: Path) -> None:
+    lock = Lock(tmp_path, datetime.now(UTC))
+    thread = threading.Thread(target=lock.close)
+    thread.start()
+    thread.join()
+    assert holder(tmp_path) is None
+
+
+SINCE = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
+
+
+def test_a_holder_is_told_with_its_host_if_that_is_another_one() -> None:
+    assert str(LockHolder(7, SINCE)) == "process 7 since 2024-05-06 07:08:09 UTC"
+    assert str(LockHolder(7, SINCE, "elsewhere.test")) == "process 7 on elsewhere.test since 2024-05-06 07:08:09 UTC"
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        (f"{os.getpid()} {SINCE.isoformat()}\n", True),  # as older versions wrote it
+        (f"{os.getpid()} {SINCE.isoformat()} {os.uname().nodename}\n", True),
+        (f"{2**22 + 1} {SINCE.isoformat()} {os.uname().nodename}\n", False),  # there is no such process
+        (f"{2**22 + 1} {SINCE.isoformat()} elsewhere.test\n", True),
+        ("", False),
+        ("what is this\n", False),
+    ],
+)
+def test_who_may_only_read_a_project_sees_whether_its_process_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, found: bool
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    (tmp_path / NAME).write_text(written)
+    monkeypatch.setattr("forager.store.lock.FileLock.acquire", refused)
+    assert (holder(tmp_path) is not None) == found
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_damaged_model_is_refused_whatever_the_damage(model: Path) -> None:
         changed = bytearray(whole)
         changed[place] ^= 1 << int(rng.integers(8))
         model.write_bytes(changed)
-        try:  # a bit of a file's date, say, changes nothing that is read
+        try:  # some bits, such as those of a date, change nothing that is read
             loaded = models.load(model, kind="naive-bayes", version=3)
         except ForagerError:
             continue

@@ -1,4 +1,4 @@
-"""Search finds what the pages say, and the index can be lost."""
+"""Search finds words of the pages, and an index that is lost can be made again."""
 
 from __future__ import annotations
 

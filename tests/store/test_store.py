@@ -1,4 +1,4 @@
-"""What goes in comes back, in order, and only what was acknowledged."""
+"""What is stored comes back in order, and only what was acknowledged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forager.clock import VirtualClock
 from forager.errors import ForagerError
 from forager.store import Record, Store, StoreFull
 from forager.store.commit import TOGETHER, TOGETHER_BYTES
-from forager.store.warc import Kept
+from forager.store.warc import ArchivedAnswer
 from forager.types import Exchange, Fetch
 from tests.store.making import NEW_URLS, answer, new_url, record, url
 
@@ -200,7 +200,7 @@ def test_large_bodies_do_not_wait_in_memory(tmp_path: Path, monkeypatch: pytest.
         queued: list[int] = []
         queue = store._warc.queue
 
-        def noted(record: Record) -> Kept | None:
+        def noted(record: Record) -> ArchivedAnswer | None:
             queued.append(record.seq)
             return queue(record)
 

@@ -1,4 +1,4 @@
-"""The archive is WARC 1.1 as others read it, and agrees with the catalogue."""
+"""Other tools can read the archive as WARC 1.1, and it agrees with the catalogue."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_an_archive_begun_and_never_committed_is_removed(project: Path) -> None:
 
 @pytest.mark.parametrize("live", [True, False])
 def test_a_charset_that_is_no_text_is_kept(live: bool) -> None:
-    """A header of other bytes than UTF-8 comes with surrogates in their place."""
+    """A header with bytes that are no UTF-8 has surrogates in their place."""
     exchange = Exchange(b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n") if live else None
     packed = pack(record(0, answer=Fetch(Url("http://h.test/"), b"x", charset="\udcff", exchange=exchange)), PROJECT)
     assert packed

@@ -17,7 +17,7 @@ def graph_of(
     hosts: Sequence[int] | None = None,
     weights: Sequence[float] | None = None,
 ) -> Graph:
-    """Links as (source, target), weight 1 if not given; relevance nan and one host for all if not given."""
+    """A graph of links (source, target). If not given: weights are 1, relevance is nan, all pages have one host."""
     given = weights if weights is not None else [1.0] * len(links)
     order = sorted(range(len(links)), key=lambda at: links[at][0])
     degree = np.bincount([source for source, _ in links], minlength=count) if links else np.zeros(count, np.int64)
@@ -37,7 +37,7 @@ def waiting_of(
     scores: Sequence[float] | None = None,
     state: Sequence[Sequence[float]] | None = None,
 ) -> WaitingBatch:
-    """Links that wait; without `state` the batch has no columns of it."""
+    """A batch of links that wait. Without `state` it has no columns of state."""
     count = len(ids)
     return WaitingBatch(
         np.array(ids, np.int32),

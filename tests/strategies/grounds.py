@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from forager.paths import Ground, Outcome, ShownPath, Step
+from forager.paths import Ground, PathOutcome, PathStep, ShownPath
 from forager.types import Page, Url
 from tests.visits import page_of
 
@@ -19,7 +19,7 @@ def markup(words: str, links: Mapping[str, str]) -> str:
 
 
 def ground_of(pages: Mapping[str, str | None], *targets: str) -> Ground:
-    """From markup by name; None: a page that cannot be read."""
+    """A ground from the markup of each page by name; None for a page that cannot be read."""
     read = {url(name): page_of(url(name), text) if text is not None else None for name, text in pages.items()}
 
     def reading(urls: Sequence[Url]) -> Iterator[Page | None]:
@@ -30,6 +30,6 @@ def ground_of(pages: Mapping[str, str | None], *targets: str) -> Ground:
 
 
 def shown(names: str, *, goal: bool = True) -> ShownPath:
-    """A path through pages, their names separated by blanks."""
-    steps = tuple(Step(url(name)) for name in names.split())
-    return ShownPath(names, steps, Outcome.GOAL if goal else Outcome.FAIL)
+    """A path through pages. `names`: separated by blanks."""
+    steps = tuple(PathStep(url(name)) for name in names.split())
+    return ShownPath(names, steps, PathOutcome.GOAL if goal else PathOutcome.FAIL)

@@ -1,4 +1,4 @@
-"""A web of schools, and path foragers that were taught on all of them but one."""
+"""A web of schools, and path foragers that were taught on all schools but one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from forager.paths import Ground, Outcome, ShownPath, Step, visit_with
-from forager.paths.preference import NO_STATE
-from forager.strategies.crf.model import Model
-from forager.strategies.crf.strategy import PathForager
+from forager.paths import NO_STATE, Ground, PathOutcome, PathStep, ShownPath, visit_with
+from forager.strategies.crf import PathForager
+from forager.strategies.crf.model import CrfModel
 from forager.strategies.crf.training import States
 from forager.types import Page, Url
 from tests.visits import page_of
@@ -49,7 +48,7 @@ PAGES = {
 
 
 def schools(names: str, unread: str = "") -> Ground:
-    """Some of them; `unread` cannot be read on any."""
+    """A ground of some schools. Pages that end in `unread` cannot be read."""
 
     def read(urls: Sequence[Url]) -> Iterator[Page | None]:
         return (PAGES[url] if not unread or not url.endswith(unread) else None for url in urls)
@@ -61,11 +60,11 @@ def schools(names: str, unread: str = "") -> Ground:
 
 
 def way(name: str, *paths: str, goal: bool = True, label: str | None = None) -> ShownPath:
-    """A way through a school; the page before the last may have a label."""
-    steps = [Step(Url(f"http://www.{name}.edu{path}")) for path in paths]
+    """A path through a school. The page before the last may have a label."""
+    steps = [PathStep(Url(f"http://www.{name}.edu{path}")) for path in paths]
     if label:
         steps[-2] = replace(steps[-2], label=label)
-    return ShownPath(f"{name} {' '.join(paths)}", tuple(steps), Outcome.GOAL if goal else Outcome.FAIL)
+    return ShownPath(f"{name} {' '.join(paths)}", tuple(steps), PathOutcome.GOAL if goal else PathOutcome.FAIL)
 
 
 def to_course(name: str, number: int = 1, label: str | None = None) -> ShownPath:
@@ -87,7 +86,7 @@ _TAUGHT: dict[tuple[States, bool], PathForager] = {}
 
 
 def taught(states: States = "dual", *, by_ways: bool = True) -> PathForager:
-    """By ways that were shown, or drawn, in all schools but the last."""
+    """A strategy taught with paths, shown or drawn, of all schools but the last."""
     if (states, by_ways) not in _TAUGHT:
         _TAUGHT[states, by_ways] = forager(states=states).taught(schools(NAMES[:-1]), LESSON if by_ways else ())
     return _TAUGHT[states, by_ways]
@@ -102,6 +101,6 @@ def scores(strategy: PathForager, path: str) -> dict[str, float]:
     return dict(zip(page.links.anchors, strategy.score(visit_with(page, NO_STATE)).scores.tolist(), strict=True))
 
 
-def known(strategy: PathForager) -> Model:
+def known(strategy: PathForager) -> CrfModel:
     assert strategy.model is not None
     return strategy.model

@@ -14,8 +14,8 @@ import pytest
 
 from forager.errors import ForagerError
 from forager.store import models
-from forager.strategies.apprentice import instances
-from forager.strategies.apprentice.strategy import Apprentice
+from forager.strategies.apprentice import Apprentice
+from forager.strategies.apprentice import strategy as apprentice
 from forager.types import (
     NEVER,
     Evidence,
@@ -55,7 +55,7 @@ def clues_of(strategy: Apprentice, seen: Visit) -> Ragged:
 
 
 def lesson(strategy: Apprentice, times: int = 10, relevance: Sequence[float] = (1, 0)) -> Evidence:
-    """The link beside birds led to a relevant page, that beside rocks to another one; many times over."""
+    """Many times: the link beside birds led to a relevant page, the link beside rocks to an irrelevant one."""
     clues = Ragged.concat([clues_of(strategy, visit())] * times)
     return Evidence(clues, np.tile(np.array(relevance, np.float32), times), np.full(2 * times, 0.5, np.float32))
 
@@ -130,8 +130,8 @@ def test_learns_which_words_lead_there(kind: str, features: str) -> None:
 
 
 def test_log_odds_by_hand() -> None:
-    """Ten of each: birds -1, and -1, eggs -1, wing 0 are of the high link; rocks, and, sand, slate of the low one; with
-    d_max = 1 the words between the links are seen by both: rocks 1, and 1, sand 1."""
+    """Ten links of each kind. The high link has birds -1, and -1, eggs -1, wing 0; the low one rocks, and, sand, slate.
+    With d_max = 1 the words between the links belong to both: rocks 1, and 1, sand 1."""
     strategy = trained()
     scores = strategy.score(visit()).scores
     # |T| = 10: "and at -1" is of both; N(high) = 20 * 7 = 140, N(low) = 20 * 4 = 80
@@ -154,7 +154,7 @@ def test_trains_when_a_batch_of_pages_is_full() -> None:
 
 
 def test_trains_early_rather_than_hoard(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instances, "ROOM", 300)
+    monkeypatch.setattr(apprentice, "ROOM", 300)
     strategy = learner(batch=1000)
     for _ in range(20):
         strategy.observe(visit(), lesson(strategy))
@@ -186,16 +186,16 @@ def test_trust_adds_what_the_baseline_believes() -> None:
 
 
 def test_active_learning_takes_the_largest_surprises() -> None:
-    """Of four instances |u - v| = .1, .9, .2, .8; half of them are learnt from."""
+    """Four instances with |u - v| = .1, .9, .2, .8. Half of them are learnt from."""
     evidence = Evidence(
         Ragged.of([[1], [2], [3], [4]]),
         np.array([0.9, 0.1, 0.7, 0.2], np.float32),
         np.array([1.0, 1.0, 0.5, 1.0], np.float32),
     )
-    chosen = instances.most_surprising(evidence, 0.5)
+    chosen = apprentice.most_surprising(evidence, 0.5)
     assert [row.tolist() for row in (chosen.clues[0], chosen.clues[1])] == [[2], [4]]
     assert chosen.relevance == pytest.approx([0.1, 0.2])
-    assert instances.most_surprising(evidence, 0.01).clues.values.tolist() == [2]
+    assert apprentice.most_surprising(evidence, 0.01).clues.values.tolist() == [2]
     strategy = learner(active=0.5)
     strategy.observe(visit(), evidence)
     strategy.observe(visit(), NOTHING)

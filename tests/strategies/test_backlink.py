@@ -1,4 +1,4 @@
-"""Backlink and the rule of what is hot, on pages made by hand."""
+"""Backlink, and the rule for hot links, on pages made by hand."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
-from forager.strategies.backlink import Backlink
-from forager.strategies.hot import queued
+from forager.strategies.backlink import Backlink, hot_first
 from forager.types import LATEST, Visit
 from tests.contracts.test_strategies import crawl, many_pages, same
 from tests.visits import inlinks, page_of, visit_of
@@ -98,7 +97,7 @@ def test_hot_links_come_before_all_others_and_counts_order_each_queue() -> None:
 def test_counts_stay_apart_in_both_queues() -> None:
     counts = np.array([0, 1, 2, 1_000, 1_001, 100_000, 100_001, 2**31 - 1], np.float64)
     for state in (np.zeros((8, 2), np.float32), np.ones((8, 2), np.float32), np.zeros((8, 0), np.float32)):
-        scores = queued(state, counts.astype(np.float32))
+        scores = hot_first(state, counts.astype(np.float32))
         assert (np.diff(scores) > 0).all()
         assert (np.floor(scores) == (1 if state.any() else 0)).all()
 
@@ -123,7 +122,7 @@ def test_a_crawl_reaches_every_page(strategy: Backlink) -> None:
 
 
 def test_a_crawl_takes_what_most_pages_link_to() -> None:
-    """Replayed beside the crawl: each page taken has as many backlinks as any that waits, but for the two seeds."""
+    """The crawl is replayed: after the two seeds no waiting page has more backlinks than the page taken."""
     _, visits = crawl(Backlink())
     linked: dict[str, int] = {}
     done: set[str] = set()

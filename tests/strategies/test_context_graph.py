@@ -34,7 +34,7 @@ def page(words: str) -> Page:
 
 
 def placed(strategy: ContextGraph, words: str) -> list[float]:
-    """Layer and confidence."""
+    """The layer and the confidence of a page."""
     return list(strategy.layer(page(words)))
 
 
@@ -72,7 +72,7 @@ def test_layers_without_pages_are_never_chosen() -> None:
 def test_a_page_is_its_terms_of_largest_tf_idf() -> None:
     strategy = taught(terms=1)  # target: apple 2; list: menu, of greater idf than pear; |T| = 2
     assert placed(strategy, "apple pear menu menu") == pytest.approx([1, (2 / 3) ** 2 / ((2 / 3) ** 2 + 1 / 16)])
-    assert strategy.layer(page("pear"))[0] == 2  # pear is nobody's strongest: it counts, but was never seen
+    assert strategy.layer(page("pear"))[0] == 2  # a word that counts, but is the strongest of no page
 
 
 def test_only_words_of_the_layers_of_the_vocabulary_count() -> None:
@@ -125,7 +125,7 @@ def test_what_it_knows_can_be_kept(tmp_path: Path) -> None:
     for words in ("apple", "menu pear", "stone"):
         assert np.array_equal(scored(again, words).scores, scored(strategy, words).scores)
     assert strategy.merge([strategy.parts(), strategy.parts()])["taught"]
-    with pytest.raises(ForagerError, match=r"layers 0 to 4, 40 terms a page, wanted is .* layers 0 to 3"):
+    with pytest.raises(ForagerError, match=r"layers 0 to 4, 40 terms a page, the settings ask for .* layers 0 to 3"):
         ContextGraph(layers=3).from_parts(strategy.parts())
 
 

@@ -1,5 +1,5 @@
-"""The path forager: that what travels with links is the chain of the whole path, what it finds on a site that it has
-not seen, and what it says to wrong paths."""
+"""The path forager: the state that travels with links is the chain of the whole path; it finds its way on an unseen
+site; wrong paths give clear errors."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from forager.errors import ForagerError
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.rows import LEAST, Reals
 from forager.learn.chains.vocabulary import Vocabulary
-from forager.paths import Outcome, visit_with
-from forager.paths.preference import NO_STATE
+from forager.paths import NO_STATE, PathOutcome, visit_with
 from forager.store import models
-from forager.strategies.crf.examples import Lessons
-from forager.strategies.crf.features import Features
-from forager.strategies.crf.model import Model
-from forager.strategies.crf.strategy import PathForager
+from forager.strategies.crf import PathForager
+from forager.strategies.crf.examples import CrfExamples
+from forager.strategies.crf.features import CrfFeatures
+from forager.strategies.crf.model import CrfModel
 from forager.strategies.crf.training import States
-from forager.strategies.link_features import Codes, Seen
+from forager.strategies.link_features import Codes, FeatureCodes
 from forager.types import Floats, Page, ScoredLinks
 from tests.learn.chains import drawn
 from tests.visits import page_of
@@ -64,25 +63,25 @@ WAY = "a b c a b"
 ENDS = ("goal", "fail")
 
 
-def unlearned(names: str, states: States, seed: int, *, labels: int = 2, scale: float = 1.0) -> tuple[Model, Paths]:
-    """A model with weights by chance for all features of a path, and the path as a chain."""
-    lessons = Lessons.of(GROUND, [shown(names)], Features())
+def unlearned(names: str, states: States, seed: int, *, labels: int = 2, scale: float = 1.0) -> tuple[CrfModel, Paths]:
+    """A model with random weights for all features of a path, and the path as a chain."""
+    lessons = CrfExamples.of(GROUND, [shown(names)], CrfFeatures())
     pages, links = (
-        Vocabulary(np.unique(lessons.seen.values[lessons.of_pages[lessons.seen.rows] == kind]))
+        Vocabulary(np.unique(lessons.features.values[lessons.of_pages[lessons.features.rows] == kind]))
         for kind in (True, False)
     )
     chance, dual = np.random.default_rng(seed), states == "dual"
     kinds, width = [PAGE] * labels + [LINK] * labels * dual, max(len(pages), len(links)) if dual else len(pages)
     crf = drawn.crf(chance, kinds, width, steps=0 if dual else len(links), scale=scale)
     names_of = ("goal", "fail", "prefix(goal)", "x")[:labels]
-    model = Model(crf, chance.random(len(kinds)), names_of, pages, links)
+    model = CrfModel(crf, chance.random(len(kinds)), names_of, pages, links)
     return model, model.paths(lessons)
 
 
 def crawled(
     strategy: PathForager, pages: Sequence[Page], state: Floats = NO_STATE
 ) -> Iterator[tuple[ScoredLinks, int]]:
-    """From page to page: what is scored on each but the last, and which link is followed; the state travels with it."""
+    """For each page but the last: its scored links, and the link that is followed. The state travels with it."""
     for page, following in pairwise(pages):
         scored = strategy.score(visit_with(page, state))
         taken = page.links.targets.index(following.url)
@@ -105,7 +104,7 @@ def scaled(rows: Reals, *, best: bool) -> Reals:
 def test_rows_labels_and_scores_are_sums_over_all_state_sequences(seed: int, states: States) -> None:
     model, paths = unlearned("a b c", states, seed, labels=2 if states == "dual" else 3)
     c, single = len(model.labels), states == "single"
-    ways = list(crawled(PathForager(states=states)._knowing(model), along("a b c")))
+    ways = list(crawled(PathForager(states=states)._with(model), along("a b c")))
     assert len(ways) == 2
     for at, (scored, taken) in enumerate(ways):
         here = at if single else 2 * at
@@ -113,7 +112,7 @@ def test_rows_labels_and_scores_are_sums_over_all_state_sequences(seed: int, sta
         assert scored.label == model.labels[int(page.argmax())]
         unseen = paths.observations.copy().tolil()
         if single:
-            unseen[here + 1] = 0  # what the page says that the link leads to is not known yet
+            unseen[here + 1] = 0  # the page that the link leads to is not yet seen
         ahead = drawn.enumerate_crf(model.crf, replace(paths, observations=unseen.tocsr()), 0, until=here + 2)
         alpha, delta = (
             scaled(ahead.sums(model.crf.states, here + 1, best=best)[-c:], best=best) for best in (False, True)
@@ -125,10 +124,10 @@ def test_rows_labels_and_scores_are_sums_over_all_state_sequences(seed: int, sta
 
 @both
 def test_along_a_path_of_100_pages(states: States) -> None:
-    """With large weights: nothing overflows, and the last link has the rows of the whole path."""
+    """Also with large weights nothing overflows, and the last link has the rows of the whole path."""
     names = " ".join("abc"[at % 3] for at in range(100))
     model, paths = unlearned(names, states, 3, labels=4, scale=10)
-    strategy, c = PathForager(states=states)._knowing(model), len(model.labels)
+    strategy, c = PathForager(states=states)._with(model), len(model.labels)
     ways = list(crawled(strategy, along(names)))
     assert len(ways) == 99
     for scored, _ in ways:
@@ -139,7 +138,7 @@ def test_along_a_path_of_100_pages(states: States) -> None:
     assert scored.state is not None
     lattice = model.crf.lattice(paths)
     ahead = lattice.alpha[-1] - lattice.unary[-1] if states == "single" else lattice.alpha[-2][c:]
-    expected = np.maximum(scaled(ahead, best=False), np.log(LEAST))  # what is less likely is kept as that
+    expected = np.maximum(scaled(ahead, best=False), np.log(LEAST))  # smaller values are kept as LEAST
     np.testing.assert_allclose(scored.state[taken, :c], expected, rtol=1e-4, atol=1e-3)
     names_of = [model.labels[state % c] for state in lattice.viterbi()]
     last = strategy.score(visit_with(along(names)[-1], scored.state[taken : taken + 1]))
@@ -149,7 +148,7 @@ def test_along_a_path_of_100_pages(states: States) -> None:
 @both
 def test_a_batch_gives_what_its_links_give_one_by_one(states: States) -> None:
     model, _ = unlearned("a b", states, 1)
-    strategy, visit = PathForager(states=states)._knowing(model), visit_with(along("a")[0], NO_STATE)
+    strategy, visit = PathForager(states=states)._with(model), visit_with(along("a")[0], NO_STATE)
     together = strategy.score(visit)
     for link in range(len(visit.links)):
         alone = strategy.score(visit.take([link]))
@@ -164,9 +163,9 @@ def test_a_batch_gives_what_its_links_give_one_by_one(states: States) -> None:
 
 
 def test_labels_come_from_delta_and_scores_from_alpha() -> None:
-    """Two rows that travelled together and disagree, by more than any page can say."""
+    """Two rows that travelled together and disagree by more than any page can change."""
     model, _ = unlearned("a b", "single", 1)
-    strategy, page, sure = PathForager(states="single")._knowing(model), along("a")[0], [0.0, -300.0]
+    strategy, page, sure = PathForager(states="single")._with(model), along("a")[0], [0.0, -300.0]
     for alpha, delta in ((sure, sure[::-1]), (sure[::-1], sure)):
         scored = strategy.score(visit_with(page, np.array([[*alpha, *delta]], np.float32)))
         assert scored.label == model.labels[int(np.argmax(delta))]
@@ -176,7 +175,7 @@ def test_labels_come_from_delta_and_scores_from_alpha() -> None:
 
 @both
 def test_a_state_that_cannot_be_of_the_model_is_told(states: States) -> None:
-    strategy = PathForager(states=states)._knowing(unlearned("a b", states, 1)[0])
+    strategy = PathForager(states=states)._with(unlearned("a b", states, 1)[0])
     page = along("a")[0]
     with pytest.raises(ForagerError, match="model has 2 states, this path carries 3: retrain or start again from the"):
         strategy.score(visit_with(page, np.zeros((1, 6), np.float32)))
@@ -196,7 +195,7 @@ def test_the_way_is_known_on_a_site_never_seen(states: States, by_ways: bool, fe
     ground = schools(NAMES[:-1])
     strategy = forager(states=states, features=features).taught(ground, LESSON if by_ways else ())
     home, people = scores(strategy, "/"), scores(strategy, "/people")
-    assert home[TO_LIST] > home["People"] + 0.1  # not more for drawn ways: people lead back home, and on from there
+    assert home[TO_LIST] > home["People"] + 0.1  # drawn paths give no larger difference: people lead back home
     assert min(scores(strategy, "/teaching").values()) > max(people.values()) + 0.1
 
 
@@ -216,7 +215,9 @@ def test_whole_paths_on_a_site_never_seen(states: States) -> None:
     chances = taught(states).goal_chances(schools(NEW), ways)
     assert ((chances > 0.8) | (chances < 0.2)).all()
     assert (chances > 0.5).tolist() == [True, False, True, False]
-    lattice = known(taught(states)).crf.lattice(known(taught(states)).paths(Lessons.of(schools(NEW), ways, Features())))
+    lattice = known(taught(states)).crf.lattice(
+        known(taught(states)).paths(CrfExamples.of(schools(NEW), ways, CrfFeatures()))
+    )
     goal, fail = (lattice.marginals()[lattice.paths.last, known(taught(states)).labels.index(end)] for end in ENDS)
     np.testing.assert_allclose(chances, goal / (goal + fail))
     assert (goal + fail < 0.999).any()
@@ -237,7 +238,7 @@ def test_a_path_with_a_page_that_cannot_be_read() -> None:
 
 @both
 def test_an_explanation_adds_what_each_feature_does(states: States) -> None:
-    """The figure is the score less that of the link without the feature."""
+    """The weight of a feature is the score less the score without the feature."""
     strategy, link = taught(states), 1
     home = page_at("/")
     first = strategy.score(visit_with(home, NO_STATE))
@@ -249,7 +250,7 @@ def test_an_explanation_adds_what_each_feature_does(states: States) -> None:
         assert told == f"on a page taken for {scored.label}"
         codes, rows = strategy.features(page, page.links).once()
         own = codes[rows == link]
-        names = strategy.features.told(page, page.links, own)
+        names = strategy.features.in_words(page, page.links, own)
         expected = {
             name: float(scored.scores[link]) - score_with(strategy, state, page, own[own != left])
             for name, left in zip(names, own, strict=True)
@@ -264,10 +265,10 @@ def test_an_explanation_adds_what_each_feature_does(states: States) -> None:
 
 
 def score_with(strategy: PathForager, state: Floats, page: Page, codes: Codes) -> float:
-    """Of a link that has these features."""
-    seen = Seen(codes[:, None], strategy.features(page, page.links).page)
+    """The score of a link with these features."""
+    seen = FeatureCodes(codes[:, None], strategy.features(page, page.links).page)
     model = known(strategy)
-    return float(model.follow(state[0] if state.size else None, *model.heard(seen)).scores[0])
+    return float(model.follow(state[0] if state.size else None, *model.potentials(seen)).scores[0])
 
 
 def test_an_explanation_names_what_speaks_for_a_link() -> None:
@@ -314,7 +315,7 @@ def test_nothing_learnt() -> None:
 
 @pytest.mark.parametrize("other", [{"features": "thesis"}, {"states": "single"}, {"headings": ("exams",)}])
 def test_what_was_taught_otherwise_is_refused(other: dict[str, Any]) -> None:
-    with pytest.raises(ForagerError, match=r"crf: this was taught with dual states, features ours .* set it alike, or"):
+    with pytest.raises(ForagerError, match=r"crf: this was taught with dual states, features ours .* use the same, or"):
         forager(**other).from_parts(taught().parts())
     forager(gamma=0.5, headings=PathForager().features.headings).from_parts(taught().parts())
 
@@ -322,8 +323,8 @@ def test_what_was_taught_otherwise_is_refused(other: dict[str, Any]) -> None:
 def test_features_of_another_version_are_refused() -> None:
     model = known(taught())
     with pytest.raises(ForagerError, match="version 5, pages are described by version 7: train it again"):
-        Model.from_parts(model.parts(), version=7)
-    assert Model.from_parts(model.parts(), version=5).labels == model.labels
+        CrfModel.from_parts(model.parts(), version=7)
+    assert CrfModel.from_parts(model.parts(), version=5).labels == model.labels
 
 
 @both
@@ -381,7 +382,7 @@ def test_wrong_options_are_told(wrong: dict[str, Any]) -> None:
 
 def test_paths_are_drawn_as_the_options_say() -> None:
     drawn_paths = forager(goals=5, fails=3, longest=2, seed=4).draw(schools("a"))
-    assert [path.outcome for path in drawn_paths] == [Outcome.GOAL] * 5 + [Outcome.FAIL] * 3
+    assert [path.outcome for path in drawn_paths] == [PathOutcome.GOAL] * 5 + [PathOutcome.FAIL] * 3
     assert {len(path.steps) for path in drawn_paths} == {2}
     lists = forager(goals=5, fails=0, lists=4).draw(schools("a"))
     assert {step.label for path in lists for step in path.steps if "/teaching" in step.url} == {"goal list"}

@@ -1,4 +1,4 @@
-"""What the path forager sees, by hand: each kind of feature on small pages, and odd pages."""
+"""The features of the path forager by hand: each kind on small pages, and odd pages."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from forager.strategies.crf.features import (
     HEAD,
     HEADING,
     LAST,
-    LIES,
     LINK,
     NEAR,
     PATH,
+    PHRASES,
+    PLACE,
     SECOND_LAST,
-    TAIL,
+    TAGS,
     TITLE,
     TOKEN,
-    TOLD,
     WORD,
-    Features,
+    CrfFeatures,
     tail,
 )
-from forager.strategies.link_features import Seen
+from forager.strategies.link_features import FeatureCodes
 from forager.types import Page, Url
 from forager.web.text import code, decoded
 from tests.visits import page_of
 
-OURS, THESIS = Features(), Features(ours=False)
+OURS, THESIS = CrfFeatures(), CrfFeatures(ours=False)
 
 COURSE = page_of(
     "http://cs.test/~svc/teaching/cs412/",
@@ -49,25 +49,25 @@ def coded(kind: int, *words: str) -> set[int]:
     return {code(word, kind) for word in words}
 
 
-def of_row(seen: Seen, row: int) -> set[int]:
+def of_row(seen: FeatureCodes, row: int) -> set[int]:
     codes, rows = seen.once()
     return set(codes[rows == row].tolist())
 
 
-def of_page(features: Features, page: Page) -> set[int]:
+def of_page(features: CrfFeatures, page: Page) -> set[int]:
     return of_row(features(page, page.links), len(page.links))
 
 
-def told(features: Features, page: Page, link: int) -> list[str]:
+def told(features: CrfFeatures, page: Page, link: int) -> list[str]:
     codes, rows = features(page, page.links).once()
-    return features.told(page, page.links, codes[rows == link])
+    return features.in_words(page, page.links, codes[rows == link])
 
 
 # ---- as the thesis has them -----------------------------------------------------------------------------------------
 
 
 def test_a_link_in_the_thesis() -> None:
-    """Its anchor, ten words on either side, its path in tokens with the extension, and a constant."""
+    """The words of its anchor, ten words on either side, the words of its URL with the extension, and a constant."""
     near = [f"{side}{far}" for side in "ab" for far in range(1, 11)]
     expected = coded(ANCHOR, "cs", "412", "exercise", "3") | coded(NEAR, *near) | coded(LINK, "link")
     expected |= coded(PATH, "_", "_svc", "teaching", "cs412", "hw", "3", "ps")
@@ -79,7 +79,7 @@ def test_a_link_in_the_thesis() -> None:
 
 
 def test_a_page_in_the_thesis() -> None:
-    """Words of head and body, tokens of the URL, and that it has a heading of the set."""
+    """Words of head and body, words of the URL, and the flag for a heading of the set."""
     near = [f"{side}{far}" for side in "ab" for far in range(1, 11)]
     said = ["cs", "412", "notes", "courses", "far", "exercise", "3", "other", "pages", "up"]
     expected = coded(WORD, *said, *near) | coded(HEAD, "logic", "a", "course")
@@ -94,7 +94,7 @@ def test_a_page_in_the_thesis() -> None:
 def test_headings_of_the_set(heading: str, known: bool) -> None:
     page, flag = page_of("http://a.test/", f"<h3>{heading}</h3><p>Courses</p>"), coded(FLAG, "a heading of the set")
     assert (flag <= of_page(THESIS, page)) == known
-    assert flag <= of_page(Features(headings=frozenset([heading.lower().strip(".")])), page)
+    assert flag <= of_page(CrfFeatures(headings=frozenset([heading.lower().strip(".")])), page)
 
 
 @pytest.mark.parametrize(("items", "repeats"), [(5, False), (6, True)])
@@ -110,28 +110,28 @@ def test_a_page_has_the_same_features_whichever_links_are_asked_for() -> None:
     assert of_row(one, 1) == of_row(whole, 2)
 
 
-# ---- and of ours ----------------------------------------------------------------------------------------------------
+# ---- our own --------------------------------------------------------------------------------------------------------
 
 
 def test_a_link_of_ours() -> None:
-    """Numbers are alike but in words around; of an anchor six words count, of a URL the last six."""
+    """Digits are zeroed except in the words around; six words of the anchor count, and the last six of the URL."""
     near = [f"{side}{far}" for side in "ab" for far in range(1, 9)]
     expected = coded(ANCHOR, "cs", "000", "exercise", "0") | coded(NEAR, *near) | coded(ABOVE, "courses")
     expected |= coded(PATH, "_svc", "teaching", "cs000", "hw", "0", "ps") | coded(LAST, "ps") | coded(SECOND_LAST, "0")
-    expected |= coded(LIES, "in the folder", "in the folder, +3 words") | coded(DEPTH, "7 words")
-    assert of_row(OURS(COURSE, COURSE.links), 0) == expected | coded(TAIL, "body p a") | coded(LINK, "link")
+    expected |= coded(PLACE, "in the folder", "in the folder, +3 words") | coded(DEPTH, "7 words")
+    assert of_row(OURS(COURSE, COURSE.links), 0) == expected | coded(TAGS, "body p a") | coded(LINK, "link")
     up = (
         coded(ANCHOR, "up")
         | coded(NEAR, *(f"a{far}" for far in range(6, 11)), "far", "other", "pages")
         | coded(ABOVE, "other", "pages")
     )
     up |= coded(PATH, "_", "_svc") | coded(LAST, "_svc") | coded(SECOND_LAST, "_")
-    up |= coded(LIES, "on the site", "on the site, -2 words") | coded(DEPTH, "2 words")
-    assert of_row(OURS(COURSE, COURSE.links), 1) == up | coded(TAIL, "ul li a") | coded(LINK, "link")
+    up |= coded(PLACE, "on the site", "on the site, -2 words") | coded(DEPTH, "2 words")
+    assert of_row(OURS(COURSE, COURSE.links), 1) == up | coded(TAGS, "ul li a") | coded(LINK, "link")
 
 
 def test_a_page_of_ours() -> None:
-    """2 links are 2 or more; they have 4 digits, and the page has 33 words, 32 or more."""
+    """2 links count as "2 or more", 4 digits in them as "4 or more", 33 words as "32 or more"."""
     near = [f"{side}{far}" for side in "ab" for far in range(1, 11)]
     said = ["cs", "412", "notes", "courses", "far", "exercise", "3", "other", "pages", "up"]
     expected = coded(WORD, *said, *near) | coded(HEAD, "logic", "a", "course")
@@ -151,7 +151,7 @@ def test_the_last_elements_of_a_tag_path(path: str, last: str) -> None:
 
 
 def test_the_heading_above() -> None:
-    """The last one that ends before the link; a link in a heading has the one before it; a long one in part."""
+    """The last heading that ends before the link. A link in a heading has the heading before. Four words count."""
     page = page_of(
         "http://a.test/",
         '<a href="a">a</a><h1>One</h1><a href="b">b</a><h2>Two <a href="c">c</a></h2><a href="d">d</a>'
@@ -190,16 +190,16 @@ def test_an_anchor_without_text() -> None:
 )
 @settings(max_examples=200, deadline=None)
 def test_every_feature_of_a_link_has_its_name(text: str) -> None:
-    """Whatever an anchor, a title and an address say."""
+    """For any text in anchor, title and URL."""
     target = Url(f"http://a.test/{text}/{text}".replace("\x1e", ""))
     links = replace(COURSE.links.take([0]), anchors=(text,), targets=(target,))
     page = replace(COURSE, title=text, keywords=text, url=target, links=links)
     for features in (OURS, THESIS):
         codes, rows = features(page, links).once()
-        names = features.told(page, links, codes)
+        names = features.in_words(page, links, codes)
         assert len(names) == len(codes) == len(rows)
         for name, own, kind in zip(names, codes.tolist(), decoded(codes)[1].tolist(), strict=True):
-            before, after = TOLD[kind].split("{}") if "{}" in TOLD[kind] else (name, "")
+            before, after = PHRASES[kind].split("{}") if "{}" in PHRASES[kind] else (name, "")
             word = "link" if kind == LINK else name.removeprefix(before).removesuffix(after)
             assert own == code(word, kind), name
 

@@ -1,4 +1,4 @@
-"""The distiller: relevance-weighted HITS against figures worked out on paper and plain loops; what rises, and how."""
+"""The distiller: HITS weighted by relevance, compared with figures worked out on paper and plain loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forager.crawl.loop import Crawl
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
 from forager.strategies.distiller import ROUNDS, TOLERANCE, Distiller, arc_weights, hits
-from forager.strategies.pairs import pairs
+from forager.strategies.pagerank import page_pairs
 from forager.types import BEST, FIRST_OF_ALL, Graph
 from tests.contracts.test_strategies import crawl, many_pages, same, visit
 from tests.crawl.test_sweep import Unhurried
@@ -32,7 +32,7 @@ RELEVANCE = (1.0, 1.0, 1.0, 1.0, NAN, NAN, NAN)
 
 
 def hubs_and_authorities(graph: Graph, rho: float = 0.0) -> tuple[list[float], list[float]]:
-    hub, authority = hits(pairs(graph), np.nan_to_num(graph.relevance).astype(np.float64), rho)
+    hub, authority = hits(page_pairs(graph), np.nan_to_num(graph.relevance).astype(np.float64), rho)
     return list(map(float, hub)), list(map(float, authority))
 
 
@@ -118,7 +118,7 @@ def test_a_visit_is_scored_as_by_best_first() -> None:
 
 
 def test_links_of_the_best_hub_rise_above_all_others() -> None:
-    """Half of two hubs is 0, which links to 4 alone of what waits, and to 2, which is fetched. 5 and 6 stay at R(u)."""
+    """The best hub is page 0. It links to 4, which waits, and to 2, which is fetched. 5 and 6 keep R(u)."""
     relevance = (1.0, 0.75, 1.0, 1.0, NAN, NAN, NAN)
     assert swept(Distiller(hubs=0.5), graph_of(7, LINKS, relevance=relevance), [4, 5, 6]) == [2, 0.75, 1]
 
@@ -137,10 +137,10 @@ def test_what_does_not_rise_has_the_best_relevance_of_the_pages_that_link_to_it(
 def test_links_inside_a_host_count_only_where_there_is_no_other_host() -> None:
     inside = ((0, 1), (0, 3), (2, 3))
     apart = graph_of(4, inside, relevance=[0.5, 1, 0.25, NAN], hosts=[0, 0, 1, 1])
-    assert swept(Distiller(), apart, [3]) == [0.5]  # 0 praises 1, which is its own
+    assert swept(Distiller(), apart, [3]) == [0.5]  # 0 links to 1, which is on its own host
     assert swept(Distiller(within_hosts=True), apart, [3]) == [2]
     alone = graph_of(4, inside[:2], relevance=[0.5, 1, NAN, NAN], hosts=[0, 0, 0, 1])
-    assert swept(Distiller(), alone, [3]) == [2]  # a host of which nothing was fetched is not another host
+    assert swept(Distiller(), alone, [3]) == [2]  # a host without fetched pages does not count
     across = graph_of(4, inside, relevance=[0.5, 1, 0.25, NAN], hosts=[0, 1, 1, 2])
     assert swept(Distiller(), across, [3]) == [2]
 
@@ -156,7 +156,7 @@ def test_a_sweep_of_nothing_and_of_seeds() -> None:
 def test_a_sweep_sees_the_relevance_of_when_it_was_called() -> None:
     graph = graph_of(7, LINKS, relevance=RELEVANCE)
     scores = Distiller(hubs=1).rescore([waiting_of([4, 5, 6])], graph)
-    graph.relevance[:] = 0  # as pages judged meanwhile would
+    graph.relevance[:] = 0  # like pages judged in the meantime
     assert next(scores).tolist() == pytest.approx([2, 2 - 1 / GOLDEN, 1], abs=1e-6)
 
 
@@ -164,7 +164,7 @@ def test_a_sweep_sees_the_relevance_of_when_it_was_called() -> None:
 
 
 def test_query_words_near_an_anchor_weigh() -> None:
-    """With the blank behind it the first leaf has 58 characters and 10 words, the third 53 and 9."""
+    """With the blank after it the first leaf has 58 characters and 10 words, the third 53 and 9."""
     far, mid = "bird aaaa " + "stone " * 8, "stone " * 8 + "nest"
     page = page_of("http://a.test/", f'<p>{far}</p><a href="/x">bird</a><p>{mid}</p><p>bird</p><a href="/y">y</a>')
     weights = arc_weights(visit_of(page), QUERY)
@@ -218,7 +218,7 @@ def test_a_crawl_with_sweeps_reaches_every_page_and_follows_hubs(arc: bool) -> N
 
 
 def test_sweeps_beside_the_loop() -> None:
-    """On the wall's clock, in a thread of their own."""
+    """With the real clock sweeps run in their own thread."""
     config = CrawlConfig(seeds=(url("/bird-0"), url("/stone-1")), frontier=FrontierConfig(delay=0))
     made = Crawl(config, critic=WordCritic(), strategy=Distiller(rho=0.1, every=7), fetcher=Unhurried())
     assert {v.page.url for v in made} == set(many_pages())

@@ -38,8 +38,8 @@ def told(strategy: FishSearch, *misses: Miss) -> FishSearch:
 @pytest.mark.parametrize(
     ("relevance", "scores", "depth"),
     [
-        (0.5, [1, 1, 1, 0, 0], 4),  # 1.5 x 2 links of a relevant page, whose school is as deep as at the start
-        (0.49, [0.5, 0.5, 0, 0, 0], 1),  # 2 links of another, one less than its own 2
+        (0.5, [1, 1, 1, 0, 0], 4),  # a relevant page: 1.5 x 2 links, the full depth
+        (0.49, [0.5, 0.5, 0, 0, 0], 1),  # another page: 2 links, its own depth 2 less 1
     ],
 )
 def test_the_first_links_are_better_and_relevant_pages_restore_the_depth(
@@ -64,7 +64,7 @@ def test_a_seed_has_the_whole_depth() -> None:
 
 
 def test_a_school_dies_after_so_many_pages_without_food() -> None:
-    """A chain of six: depth 2 reaches the page two links on, and from a relevant page begins anew."""
+    """A chain of six pages: depth 2 reaches the page two links away; a relevant page sets the depth to 2 again."""
 
     def fetched(relevant: int) -> list[str]:
         chain = {url(f"/{i}" if i else "/"): html("bird" if i == relevant else "stone", f"/{i + 1}") for i in range(6)}

@@ -1,4 +1,4 @@
-"""The hidden Markov model: counts by hand, the forward vector by brute force, clusters of words that nobody mixes."""
+"""The hidden Markov model: counts by hand, the forward vector by brute force, clusters of pages with separate words."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from forager.errors import ForagerError
 from forager.learn.chains.rows import shares
 from forager.learn.tfidf import Idf, Targets
-from forager.paths import Sequences, Teachable
+from forager.paths import PageSequences, Teachable
 from forager.store import models
-from forager.strategies.hmm.chain import Chain, Lesson
-from forager.strategies.hmm.clusters import Clusters, bic, x_means
-from forager.strategies.hmm.strategy import Hmm
+from forager.strategies.hmm import Hmm
+from forager.strategies.hmm.model import HmmChain, HmmExamples, PageClusters, bic, x_means
 from forager.types import Page, Ragged, ScoredLinks
 from tests.strategies.grounds import ground_of, markup, shown
 from tests.visits import inlinks, page_of, visit_of
@@ -28,9 +27,9 @@ from tests.visits import inlinks, page_of, visit_of
 
 def test_counts_with_add_one() -> None:
     pages, states = np.array([7, 5, 4, 7, 6, 5], np.int32), np.array([2, 1, 0, 2, 2, 1], np.int32)
-    lesson = Lesson.of(Sequences(pages, states, np.array([0, 3, 6])), 3)
+    lesson = HmmExamples.of(PageSequences(pages, states, np.array([0, 3, 6])), 3)
     cluster = np.array([9, 9, 9, 9, 0, 1, -1, 1], np.int32)  # page 6 could not be read
-    chain = Chain.counted(lesson, cluster, 2)
+    chain = HmmChain.counted(lesson, cluster, 2)
     assert np.exp(chain.start).tolist() == pytest.approx([1 / 5, 1 / 5, 3 / 5])
     assert np.exp(chain.step).tolist() == [
         pytest.approx([1 / 3, 1 / 3, 1 / 3]),
@@ -48,7 +47,7 @@ def test_counts_with_add_one() -> None:
 def test_the_forward_vector_sums_over_all_ways_through_the_states(k: int, seen: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)
     start, step, emit = rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(k), k), rng.dirichlet(np.ones(3), k)
-    chain = Chain(np.log(start), np.log(step), np.log(emit))
+    chain = HmmChain(np.log(start), np.log(step), np.log(emit))
     alpha = None
     for cluster in seen:
         alpha = chain.forward(alpha, cluster)
@@ -67,11 +66,11 @@ def test_the_forward_vector_sums_over_all_ways_through_the_states(k: int, seen: 
 
 
 def test_bic_of_points_on_a_line() -> None:
-    """0, 1 and 10, 11 about 0.5 and 10.5: squares 4/4, s = 1 / (4 - 2)."""
+    """Points 0, 1 and 10, 11 with centroids 0.5 and 10.5: the squares sum to 4/4, s = 1 / (4 - 2)."""
     points, centroids = np.array([[0], [1], [10], [11]], np.float32), np.array([[0.5], [10.5]], np.float32)
     likelihood = 4 * log(1 / 2) - 4 / 2 * log(2 * pi / 2) - (4 - 2) / 2
     assert bic(points, centroids) == pytest.approx(likelihood - 4 / 2 * log(4))
-    assert bic(points[:2], centroids) == -np.inf  # as many centroids as points say nothing
+    assert bic(points[:2], centroids) == -np.inf  # as many centroids as points
 
 
 def blobs(*centres: tuple[float, float], each: int = 40) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
@@ -81,7 +80,7 @@ def blobs(*centres: tuple[float, float], each: int = 40) -> np.ndarray[tuple[int
 
 @pytest.mark.parametrize("seed", range(5))
 def test_x_means_finds_how_many_blobs_there_are(seed: int) -> None:
-    """A blob may have been cut in two before others were told apart: nothing is ever put together again."""
+    """Each cluster is in one blob. A blob may be cut in two, because clusters are never joined again."""
     centres = [(0.0, 0.0), (5.0, 0.0), (0.0, 6.0), (9.0, 9.0), (-7.0, 4.0)]
     found = x_means(blobs(*centres), 20, seed)
     distances = np.linalg.norm(found[:, None] - np.array(centres), axis=2)
@@ -108,7 +107,7 @@ def test_pages_of_the_same_words_are_in_a_cluster_and_so_are_new_ones() -> None:
     fruit = ["apple pear", "pear plum", "plum apple", "apple pear plum"] * 5
     metal = ["iron zinc", "zinc lead", "lead iron", "iron zinc lead"] * 5
     bags = Ragged.of([bag(text) for text in fruit + metal])
-    clusters = Clusters.of(bags, Idf.of([]), dimensions=2, most=2, seed=1)
+    clusters = PageClusters.of(bags, Idf.of([]), dimensions=2, most=2, seed=1)
     of = clusters.nearest(clusters.weighed(bags)).tolist()
     assert of[:20] == [of[0]] * 20
     assert of[20:] == [1 - of[0]] * 20
@@ -118,7 +117,7 @@ def test_pages_of_the_same_words_are_in_a_cluster_and_so_are_new_ones() -> None:
 
 def test_axes_are_those_of_the_largest_singular_values() -> None:
     bags = Ragged.of([bag(text) for text in ("apple pear", "apple apple plum", "pear iron", "zinc iron plum", "plum")])
-    clusters = Clusters.of(bags, Idf.of(bags[row] for row in range(5)), dimensions=2, most=1, seed=0)
+    clusters = PageClusters.of(bags, Idf.of(bags[row] for row in range(5)), dimensions=2, most=1, seed=0)
     pages = clusters.weighed(bags).toarray()
     _, _, axes = np.linalg.svd(pages)
     assert clusters.terms.tolist() == sorted(bag("apple pear plum iron"))  # zinc is on one page only
@@ -128,7 +127,7 @@ def test_axes_are_those_of_the_largest_singular_values() -> None:
 def test_a_page_is_weighed_by_all_its_words_and_has_those_that_count() -> None:
     bags = Ragged.of([bag("apple apple pear"), bag("apple zinc"), bag("pear iron")])
     idf = Idf.of(bags[row] for row in range(3))
-    found = Clusters.of(bags, idf, dimensions=2, most=1, seed=0).weighed(bags).toarray()
+    found = PageClusters.of(bags, idf, dimensions=2, most=1, seed=0).weighed(bags).toarray()
     common, rare = log(4 / 3), log(4 / 2)  # on two pages of three, or on one
     twice, length = (1 + log(2)) * common, (common**2 + rare**2) ** 0.5
     assert found.tolist() == [
@@ -139,15 +138,15 @@ def test_a_page_is_weighed_by_all_its_words_and_has_those_that_count() -> None:
 
 
 def test_a_page_without_words_is_in_some_cluster() -> None:
-    clusters = Clusters.of(Ragged.of([[1, 2], [1, 3]]), Idf.of([]), dimensions=9, most=3, seed=0)
+    clusters = PageClusters.of(Ragged.of([[1, 2], [1, 3]]), Idf.of([]), dimensions=9, most=3, seed=0)
     assert clusters.nearest(clusters.weighed(Ragged.of([[]]))).tolist() == [0]
 
 
 def test_words_of_a_single_page_count_if_there_are_no_others() -> None:
-    clusters = Clusters.of(Ragged.of([[1, 2], [3]]), Idf.of([]), dimensions=9, most=1, seed=0)
+    clusters = PageClusters.of(Ragged.of([[1, 2], [3]]), Idf.of([]), dimensions=9, most=1, seed=0)
     assert clusters.terms.tolist() == [1, 2, 3]
     with pytest.raises(ForagerError, match="no word on the pages"):
-        Clusters.of(Ragged.of([[], []]), Idf.of([]), dimensions=9, most=1, seed=0)
+        PageClusters.of(Ragged.of([[], []]), Idf.of([]), dimensions=9, most=1, seed=0)
 
 
 # ---- the strategy
@@ -156,7 +155,7 @@ LAYERS = ("exam homework grade", "course list fall", "department people office")
 
 
 def web() -> dict[str, str | None]:
-    """Six ways from a department over a list to a course, all of the same words but for one of their own."""
+    """Six ways from a department over a list to a course. All have the same words, and each has one word of its own."""
     pages: dict[str, str | None] = {}
     for way in range(6):
         for hops, words in enumerate(LAYERS):
@@ -196,8 +195,8 @@ def test_what_travels_is_the_forward_vector_of_the_page() -> None:
     strategy = taught()
     first = scored(strategy, LAYERS[2])
     second = scored(strategy, LAYERS[1], first)
-    assert strategy._learnt is not None
-    chain, clusters = strategy._learnt.chain, strategy._learnt.clusters
+    assert strategy._model is not None
+    chain, clusters = strategy._model.chain, strategy._model.clusters
     alpha = None
     for words in (LAYERS[2], LAYERS[1]):
         weighed = clusters.weighed(Ragged.of([page(words).terms.values]))
@@ -221,11 +220,11 @@ def test_the_way_to_a_page_matters_and_not_its_words_alone() -> None:
 
 def test_where_states_are_equal_similarity_decides() -> None:
     strategy = taught()
-    assert strategy._learnt is not None
+    assert strategy._model is not None
     before = scored(strategy, LAYERS[2])
     plain, alike = scored(strategy, "course list", before), scored(strategy, "course list fall own1", before)
-    assert strategy._learnt.examples.lengths.tolist() == [7] * 6
-    targets = Targets(strategy._learnt.examples, strategy._learnt.clusters.idf)
+    assert strategy._model.examples.lengths.tolist() == [7] * 6
+    targets = Targets(strategy._model.examples, strategy._model.clusters.idf)
     expected = float(targets.cosines(Ragged.of([page("course list fall own1").terms.values])).max()) / 2
     assert plain.scores[0] == 0
     assert alike.scores[0] == pytest.approx(expected)
@@ -233,10 +232,10 @@ def test_where_states_are_equal_similarity_decides() -> None:
 
 
 def test_links_may_be_counted_in_place_of_walks() -> None:
-    """Six pages a layer, each of the upper two with a link one layer down."""
+    """Six pages in each layer. Each page of the two upper layers has a link to the layer below."""
     strategy = taught(counted="links")
-    assert strategy._learnt is not None
-    chain = strategy._learnt.chain
+    assert strategy._model is not None
+    chain = strategy._model.chain
     assert np.exp(chain.start).tolist() == pytest.approx([1 / 3] * 3)
     assert np.exp(chain.step).tolist() == [
         pytest.approx([1 / 3, 1 / 3, 1 / 3]),
@@ -248,8 +247,8 @@ def test_links_may_be_counted_in_place_of_walks() -> None:
 def test_shown_paths_are_the_sequences() -> None:
     paths = [shown("p20 p10 p00"), shown("p10 p25", goal=False)]
     strategy = Hmm(states=3).taught(ground_of(web()), paths)
-    assert strategy._learnt is not None
-    chain = strategy._learnt.chain  # from p10 it is one link to the goal; p25 leads there by no way: 2 or more
+    assert strategy._model is not None
+    chain = strategy._model.chain  # p10 is one link from the goal; p25 has no way to it: 2 or more
     assert np.exp(chain.start).tolist() == pytest.approx([1 / 5, 2 / 5, 2 / 5])
     assert np.exp(chain.step).tolist() == [
         pytest.approx([1 / 3, 1 / 3, 1 / 3]),
@@ -260,8 +259,8 @@ def test_shown_paths_are_the_sequences() -> None:
 
 def test_only_so_many_targets_are_compared_with() -> None:
     strategy = taught(examples=2)
-    assert strategy._learnt is not None
-    assert len(strategy._learnt.examples) == 2
+    assert strategy._model is not None
+    assert len(strategy._model.examples) == 2
 
 
 def test_the_same_seed_learns_the_same() -> None:
@@ -310,7 +309,7 @@ def test_what_it_knows_can_be_kept(tmp_path: Path) -> None:
         assert other.state is not None
         assert np.array_equal(one.state, other.state)
     assert strategy.merge([strategy.parts(), strategy.parts()])["taught"]
-    with pytest.raises(ForagerError, match=r"3 states, wanted is .* 5 states"):
+    with pytest.raises(ForagerError, match=r"3 states, the settings ask for .* 5 states"):
         Hmm().from_parts(strategy.parts())
 
 

@@ -12,8 +12,19 @@ from hypothesis import strategies as st
 from forager.errors import ForagerError
 from forager.learn.tfidf import Idf, Query
 from forager.strategies import BreadthFirst
-from forager.strategies.agents import ANCESTOR, WINDOW, Agent, Population, inputs
-from forager.strategies.infospiders import FALL, INPUTS, NOISE, OWNER, InfoSpiders, born_on
+from forager.strategies.infospiders import (
+    ANCESTOR,
+    FALL,
+    INPUTS,
+    NOISE,
+    OWNER,
+    WINDOW,
+    Agent,
+    InfoSpiders,
+    Population,
+    born_on,
+    keyword_inputs,
+)
 from forager.types import (
     NEVER,
     Evidence,
@@ -42,7 +53,7 @@ def hashed(*words: str) -> Terms:
 
 
 def page(*parts: str, url: str = HERE) -> Page:
-    """A part in brackets is a link with that anchor, the others are text."""
+    """A page: parts in brackets are links with that anchor, other parts are text."""
     links = iter(range(len(parts)))
     marked = (f'<a href="/{next(links)}">{part[1:-1]}</a>' if part.startswith("[") else part for part in parts)
     return page_of(url, f"<body>{' '.join(marked)}</body>")
@@ -54,7 +65,7 @@ def spiders(*words: str, **settings: float) -> InfoSpiders:
 
 
 def led_by(state: Floats) -> Visit:
-    """A page of no relevance, found by a link with this state."""
+    """A visit to an irrelevant page, found by a link with this state."""
     return visit_of(page("[on]"), 0.0, parents=inlinks([state.tolist()]))
 
 
@@ -78,7 +89,7 @@ def missed(visit: Visit) -> Miss:
 
 def test_inputs_by_hand() -> None:
     told = page("bird", "[nest]", "bird", "[a bird]", "egg", "[x]", "[x]", "[x]", "[x]", "[x]")
-    seen = inputs(told, told.links, hashed("bird", "egg", "fish"))
+    seen = keyword_inputs(told, told.links, hashed("bird", "egg", "fish"))
     # before link 0, between 0 and 1, in the anchor of 1
     bird = [1 + 1 + 1 / 2, 1 / 2 + 1 + 1, 1 / 3 + 1 / 2 + 1 / 2, 1 / 4 + 1 / 3 + 1 / 3, 1 / 5 + 1 / 4 + 1 / 4, 2 / 5, 0]
     egg = [1 / 2, 1, 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]
@@ -88,14 +99,14 @@ def test_inputs_by_hand() -> None:
 
 def test_links_out_of_scope_still_count_for_the_distance() -> None:
     told = page("bird", *["[x]"] * 4)
-    assert inputs(told, told.links.take([1, 3]), hashed("bird")).tolist() == [[1 / 2], [1 / 4]]
+    assert keyword_inputs(told, told.links.take([1, 3]), hashed("bird")).tolist() == [[1 / 2], [1 / 4]]
 
 
 def test_pages_without_links_or_words_are_seen_too() -> None:
     alone = page("bird and egg")
-    assert inputs(alone, alone.links, hashed("bird")).shape == (0, 1)
+    assert keyword_inputs(alone, alone.links, hashed("bird")).shape == (0, 1)
     bare = page("[]", "[]")
-    assert inputs(bare, bare.links, hashed("bird", "egg")).tolist() == [[0, 0], [0, 0]]
+    assert keyword_inputs(bare, bare.links, hashed("bird", "egg")).tolist() == [[0, 0], [0, 0]]
 
 
 @settings(max_examples=60, deadline=None)
@@ -109,7 +120,7 @@ def test_inputs_are_what_walking_from_each_word_to_each_link_gives(parts: list[s
             met = sum(1 for other in links if min(at, link) <= other <= max(at, link))
             for column, word in enumerate(("bird", "egg")):
                 expected[row, column] += part.count(word) / met if met <= WINDOW else 0
-    assert np.allclose(inputs(told, told.links, hashed("bird", "egg")), expected)
+    assert np.allclose(keyword_inputs(told, told.links, hashed("bird", "egg")), expected)
 
 
 # ---- the draw
@@ -123,10 +134,10 @@ def test_the_best_is_drawn_as_often_as_softmax_says() -> None:
         order = np.argsort(-spiders("bird", seed=seed, beta=3.0).score(told).scores)
         first[order[0]] += 1
         second[order[1]] += order[0] == 0
-    expected = np.tanh(inputs(told.page, told.links, hashed("bird"))[:, 0])
+    expected = np.tanh(keyword_inputs(told.page, told.links, hashed("bird"))[:, 0])
     chance = np.exp(3 * expected) / np.exp(3 * expected).sum()
     assert np.abs(first / draws - chance).max() < 4 * np.sqrt(0.25 / draws)
-    rest = chance[1:] / chance[1:].sum()  # the second draw is one without the first
+    rest = chance[1:] / chance[1:].sum()  # the second draw is made without the first
     assert np.abs(second[1:] / first[0] - rest).max() < 4 * np.sqrt(0.25 / first[0])
 
 
@@ -207,7 +218,7 @@ def test_the_last_agent_does_not_die() -> None:
 
 
 def with_a_death(**settings: float) -> tuple[InfoSpiders, Floats, Floats]:
-    """The child is poor and dies of a page of no relevance; before, each of the two found a link."""
+    """Both agents have found a link. Then the child, which has little energy, dies of an irrelevant page."""
     crowd = spiders("bird", cost=0.5, **settings)
     ancestor = crowd.population.richest
     crowd.population = Population.of([ancestor, replace(ancestor, name=9, energy=0.2)])
@@ -241,7 +252,7 @@ def test_the_richest_adopts_what_the_dead_have_found() -> None:
     crowd.observe(found, NOTHING)
     after = crowd.population.agents[ANCESTOR]
     assert after.energy == pytest.approx(before.energy - 0.5)
-    assert after.weights.tolist() == before.weights.tolist()  # the link was scored by other weights: nothing to learn
+    assert after.weights.tolist() == before.weights.tolist()  # another agent scored the link: nothing to learn
     scored = crowd.score(found)
     assert scored.state is not None
     assert scored.state[0, OWNER] == ANCESTOR

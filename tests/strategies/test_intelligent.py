@@ -1,4 +1,4 @@
-"""Intelligent crawling: interest ratios from a handful of pages, counted by hand."""
+"""Intelligent crawling: interest ratios from a few pages, counted by hand."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from forager.errors import ForagerError
-from forager.strategies.intelligent import SIZE, TOKEN, WORD, Intelligent
-from forager.strategies.interest import Interest, neighbours
+from forager.strategies.intelligent import SIZE, TOKEN, WORD, Intelligent, InterestRatio, neighbours
 from forager.types import Evidence, Graph, Inlinks, Miss, Page, Ragged, Reason, ScoredLinks, Url, Visit, WaitingBatch
 from forager.web.text import mix, term
 from tests.visits import page_of, visit_of
@@ -42,7 +41,7 @@ def found_on(source: int, scored: ScoredLinks, row: int) -> Inlinks:
 
 
 def told(strategy: Intelligent, rows: Sequence[int] = (0, 1, 2)) -> Intelligent:
-    """The seed, then those of its targets: owls satisfy the predicate, the rock does not."""
+    """The strategy observes the seed, then its targets: owls satisfy the predicate, the rock does not."""
     seed = visit_of(hub(), GOOD, id=0)
     strategy.observe(seed, NO_EVIDENCE)
     scored = strategy.score(seed)
@@ -77,11 +76,11 @@ def test_counts_are_those_of_the_pages_reached() -> None:
 
 
 def test_interest_and_significance() -> None:
-    interest = Interest(0.25, doubt=1, significance=2)
+    interest = InterestRatio(0.25, doubt=1, significance=2)
     n, n_c = np.array([0, 1, 3, 12, 12, 12]), np.array([0, 1, 1, 6, 5, 0])
     ratio = log((6 + 0.25) / (13 * 0.25))  # (6 - 3) / sqrt(12 x 3/16) = 2 deviations; with 5 it is 1.33
     assert interest(n, n_c).tolist() == pytest.approx([0, 0, 0, ratio, 0, log(1 / 13)])
-    assert Interest(0.25, 1, 0)(n, n_c)[2] == pytest.approx(log(1.25 / (4 * 0.25)))
+    assert InterestRatio(0.25, 1, 0)(n, n_c)[2] == pytest.approx(log(1.25 / (4 * 0.25)))
 
 
 def test_tokens_of_the_url_count_if_they_are_significant() -> None:
@@ -162,7 +161,7 @@ def test_a_sweep_gives_what_score_would_give_now() -> None:
         Ragged.of([scored.common]),
     )
     swept = strategy.rescore([batch], graph)
-    told(strategy)  # what is learnt after a sweep began has no part in it
+    told(strategy)  # learnt after the sweep began: the sweep does not use it
     assert next(swept).tolist() == pytest.approx([scored.scores[0]])
 
 

@@ -7,16 +7,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from forager.critics.combine import Not
-from forager.critics.lexical import Lexical as LexicalCritic
-from forager.critics.mixed import Mixed
+from forager.critics.combine import Mixed, Not
+from forager.critics.lexical import LexicalCritic
 from forager.critics.predicate import Predicate
 from forager.errors import ForagerError
 from forager.learn.lexical.cvalue import TermList
-from forager.learn.lexical.levels import Settings, TopicLevels
+from forager.learn.lexical.levels import LevelSettings, TopicLevels
 from forager.registry import make
+from forager.strategies.lexical import LearningLexicalStrategy, LexicalStrategy, make_lexical
 from forager.strategies.lexical.links import LinkScore
-from forager.strategies.lexical.strategy import LearningLexical, Lexical, lexical
 from forager.types import Learns, Page, Persists, Policy, Rescores
 from tests.critics.pages import page as plain_page
 from tests.visits import page_of, visit_of
@@ -25,9 +24,9 @@ TERMS = [["gene therapy", "dna"], ["gene", "cell culture"], ["science"]]
 
 
 class ByTitle(Predicate):
-    """A critic with a path of three levels, for which a page has its title as its one term."""
+    """A critic with a path of three levels. The only term of a page is its title."""
 
-    def __init__(self, settings: Settings | None = None, spoken: bool = True) -> None:
+    def __init__(self, settings: LevelSettings | None = None, spoken: bool = True) -> None:
         super().__init__(keywords=["gene"])
         self.levels, self.spoken = TopicLevels(TERMS, [[2, 1], [1, 1], [5]], settings), spoken
 
@@ -36,7 +35,7 @@ class ByTitle(Predicate):
 
 
 def page(title: str = "gene therapy") -> Page:
-    """Four links with four words between them and more; the last stands in a menu."""
+    """Four links with four or more words between them. The last one is in a menu."""
     return page_of(
         "http://a.test/",
         f"""<title>{title}</title><p>one two three dna <a href="/1">gene</a> one two three four five
@@ -51,7 +50,7 @@ CONTEXT, CONTENT = [1, 4, 2, 4], [2, 3, 4, 1]
 
 
 def scores(title: str = "gene therapy", **options: object) -> list[float]:
-    strategy = lexical(critic=ByTitle(), context=4, **options)  # type: ignore[arg-type]
+    strategy = make_lexical(critic=ByTitle(), context=4, **options)  # type: ignore[arg-type]
     found: list[float] = strategy.score(visit_of(page(title))).scores.tolist()
     return found
 
@@ -93,7 +92,7 @@ def test_a_sum_of_some_features() -> None:
 
 
 def test_equal_sums_are_equal_scores() -> None:
-    """Ties go to the link found earlier, so that no rounding may break them."""
+    """Ties go to the link found earlier, so rounding must not break a tie."""
     weights = (627, 62, 311)
     levels = np.array(list(product(range(1, 8), repeat=3)), np.float32)
     exact = levels.astype(int) @ np.array(weights)
@@ -104,36 +103,36 @@ def test_equal_sums_are_equal_scores() -> None:
 def test_the_levels_travel_with_the_link() -> None:
     levels = [[x, y, 3] for x, y in zip(CONTEXT, CONTENT, strict=True)]
     for proximity in (0.0, 1.0):
-        state = lexical(critic=ByTitle(), context=4, proximity=proximity).score(visit_of(page("science"))).state
+        state = make_lexical(critic=ByTitle(), context=4, proximity=proximity).score(visit_of(page("science"))).state
         assert state is not None
         assert state[:, :3].tolist() == levels
 
 
 def test_an_empty_anchor_or_context_is_outside() -> None:
     bare = page_of("http://a.test/", '<title>dna</title>one two three four <a href="/1"><img src="x"></a>')
-    assert lexical(critic=ByTitle(), context=4).score(visit_of(bare)).scores.tolist() == [-16]
+    assert make_lexical(critic=ByTitle(), context=4).score(visit_of(bare)).scores.tolist() == [-16]
 
 
 def test_a_longer_context_reaches_further() -> None:
-    state = lexical(critic=ByTitle(), context=10).score(visit_of(page())).state
+    state = make_lexical(critic=ByTitle(), context=10).score(visit_of(page())).state
     assert state is not None
     assert state[:, 0].tolist() == [1, 1, 2, 2]
 
 
 def test_found_again_the_best_counts_or_as_chosen() -> None:
-    assert lexical(critic=ByTitle()).combine.policy is Policy.BEST
-    assert lexical(critic=ByTitle(), combine="mean").combine.policy is Policy.MEAN
+    assert make_lexical(critic=ByTitle()).combine.policy is Policy.BEST
+    assert make_lexical(critic=ByTitle(), combine="mean").combine.policy is Policy.MEAN
 
 
 # ---- from the critic -------------------------------------------------------------------------------------------------
 
 
 def test_settings_are_those_of_the_critic_unless_given() -> None:
-    critic = ByTitle(Settings(weighted=True, context=6, parent_terms=1, strict=False))
-    same = lexical(critic=critic)
+    critic = ByTitle(LevelSettings(weighted=True, context=6, parent_terms=1, strict=False))
+    same = make_lexical(critic=critic)
     assert same.links.path is critic.levels
-    other = lexical(critic=critic, weighted=False, parent_terms=0, context=8).links.path
-    assert other.settings == Settings(weighted=False, context=8, parent_terms=0, strict=False)
+    other = make_lexical(critic=critic, weighted=False, parent_terms=0, context=8).links.path
+    assert other.settings == LevelSettings(weighted=False, context=8, parent_terms=0, strict=False)
     assert other.terms == critic.levels.terms
     assert [each.tolist() for each in other.weights] == [[2, 1], [1, 1], [5]]
 
@@ -141,33 +140,35 @@ def test_settings_are_those_of_the_critic_unless_given() -> None:
 def test_c_values_can_change_a_level() -> None:
     """gene is like "gene therapy" (LS 1/4, C 2) and "gene" (LS 1, C 1): at level 1 it has 1/4, at level 2 1/2."""
     anchor = page_of("http://a.test/", '<a href="/1">gene</a>')
-    heavy = ByTitle(Settings(weighted=True))
-    assert lexical(critic=heavy, features="content").score(visit_of(anchor)).scores.tolist() == [-2]
-    heavy.levels = TopicLevels(TERMS, [[9, 1], [1, 1], [5]], Settings(weighted=True))
-    assert lexical(critic=heavy, features="content").score(visit_of(anchor)).scores.tolist() == [-1]
-    assert lexical(critic=heavy, features="content", weighted=False).score(visit_of(anchor)).scores.tolist() == [-2]
+    heavy = ByTitle(LevelSettings(weighted=True))
+    assert make_lexical(critic=heavy, features="content").score(visit_of(anchor)).scores.tolist() == [-2]
+    heavy.levels = TopicLevels(TERMS, [[9, 1], [1, 1], [5]], LevelSettings(weighted=True))
+    assert make_lexical(critic=heavy, features="content").score(visit_of(anchor)).scores.tolist() == [-1]
+    assert make_lexical(critic=heavy, features="content", weighted=False).score(visit_of(anchor)).scores.tolist() == [
+        -2
+    ]
 
 
 def test_it_finds_the_lexical_critic_in_a_mix() -> None:
     critic = ByTitle()
     for wrapped in (Mixed(Predicate(keywords=["x"]), critic), Not(Mixed(critic)), critic & Predicate(keywords=["x"])):
-        assert lexical(critic=wrapped).links.critic is critic
+        assert make_lexical(critic=wrapped).links.critic is critic
 
 
 def test_a_trained_critic_and_its_strategy_agree_on_pages() -> None:
     critic = LexicalCritic(focus=["Science.Genes"])
     critic.fit([plain_page("a gene therapy"), plain_page("the science")], ["Science.Genes", "Science"])
     found = plain_page("another gene therapy")
-    strategy = make(lexical, {"critic": critic, "seed": 1}, {"features": "page"})
+    strategy = make(make_lexical, {"critic": critic, "seed": 1}, {"features": "page"})
     assert strategy.page_level(found) == critic.level_of(found) == 1
 
 
 def test_other_critics_and_wrong_options_are_refused() -> None:
     for critic in (Predicate(keywords=["x"]), Mixed(Predicate(keywords=["x"]))):
         with pytest.raises(ForagerError, match=r'set \[critic\] name = "lexical"'):
-            lexical(critic=critic)
+            make_lexical(critic=critic)
     with pytest.raises(ForagerError, match="fit it"):
-        lexical(critic=LexicalCritic(focus=["A.B"]))
+        make_lexical(critic=LexicalCritic(focus=["A.B"]))
     for wrong in (
         {"features": "anchor"},
         {"features": ""},
@@ -181,22 +182,22 @@ def test_other_critics_and_wrong_options_are_refused() -> None:
         {"near": 0},
     ):
         with pytest.raises(ForagerError):
-            make(lexical, {"critic": ByTitle()}, wrong)
+            make(make_lexical, {"critic": ByTitle()}, wrong)
 
 
 def test_it_says_which_words_made_the_levels() -> None:
-    told = lexical(critic=ByTitle(), context=4).explain(visit_of(page("cell culture")), 0)
+    told = make_lexical(critic=ByTitle(), context=4).explain(visit_of(page("cell culture")), 0)
     assert told == [
         ("words around it at level 1: 'dna' like 'dna'", 1.0),
         ("anchor at level 2: 'gene' like 'gene'", 1.0),
         ("page at level 2: 'cell culture' like 'cell culture'", 1.0),
     ]
-    assert lexical(critic=ByTitle(spoken=False), context=4).explain(visit_of(page("gene")), 2) == [
+    assert make_lexical(critic=ByTitle(spoken=False), context=4).explain(visit_of(page("gene")), 2) == [
         ("words around it at level 2: 'cell culture' like 'cell culture'", 1.0),
         ("page, word by word, at level 2: 'gene' like 'gene'", 1.0),
         ("anchor at no level", 0.0),
     ]
-    assert lexical(critic=ByTitle(), features="content").explain(visit_of(page()), 3)[0][0].startswith("anchor")
+    assert make_lexical(critic=ByTitle(), features="content").explain(visit_of(page()), 3)[0][0].startswith("anchor")
 
 
 # ---- ours ------------------------------------------------------------------------------------------------------------
@@ -212,18 +213,18 @@ def test_pages_of_a_level_may_be_told_apart() -> None:
         found = critic.terms_of(page(title))
         score = float(critic.levels.page_scores(found.terms, found.weights)[0])
         level = critic.levels.page_level(found.terms, found.weights)
-        state = lexical(critic=critic, context=4, finer=True).score(visit_of(page(title))).state
+        state = make_lexical(critic=critic, context=4, finer=True).score(visit_of(page(title))).state
         assert state is not None
         assert state[0, 2] == pytest.approx(level - score / (1 + score))
-    assert score == 0  # nothing of the target, no difference
-    told = lexical(critic=critic, context=4, finer=True).explain(visit_of(page("dna")), 0)
+    assert score == 0  # no word of the target: no difference
+    told = make_lexical(critic=critic, context=4, finer=True).explain(visit_of(page("dna")), 0)
     assert any(line.startswith("page at level 1") for line, _ in told)
 
 
 def test_it_learns_unless_asked_not_to() -> None:
-    plain, learning = lexical(critic=ByTitle(), proximity=0.0), lexical(critic=ByTitle())
-    assert type(plain) is Lexical
-    assert isinstance(learning, LearningLexical)
+    plain, learning = make_lexical(critic=ByTitle(), proximity=0.0), make_lexical(critic=ByTitle())
+    assert type(plain) is LexicalStrategy
+    assert isinstance(learning, LearningLexicalStrategy)
     for verbs in (Learns, Rescores, Persists):
         assert not isinstance(plain, verbs)
         assert isinstance(learning, verbs)

@@ -1,4 +1,4 @@
-"""What the lexical strategy learns while crawling: places that paid, terms that led to good pages."""
+"""What the lexical strategy learns while crawling: where links paid, and which terms led to good pages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from forager.crawl.sweep import NO_GRAPH
 from forager.errors import ForagerError
-from forager.learn.lexical.levels import Settings, TopicLevels
+from forager.learn.lexical.levels import LevelSettings, TopicLevels
+from forager.strategies.lexical import LearningLexicalStrategy, make_lexical
 from forager.strategies.lexical import learning as lexical_learning
-from forager.strategies.lexical.learning import Lifts, Outcomes, Places, clues, keys_of, words_of
-from forager.strategies.lexical.strategy import LearningLexical, lexical
+from forager.strategies.lexical.learning import LinkOutcomes, OutcomeMemory, TermLifts, keys_of, link_clues, words_of
 from forager.types import Evidence, Ragged, WaitingBatch
 from forager.web.text import terms
 from tests.strategies.test_lexical import ByTitle, page
@@ -28,9 +28,9 @@ def told(rows: Ragged, relevance: Sequence[float]) -> Evidence:
     return Evidence(rows, found, found)
 
 
-def learner(**options: float) -> LearningLexical:
-    made = lexical(critic=ByTitle(), context=4, **options)  # type: ignore[arg-type]
-    assert isinstance(made, LearningLexical)
+def learner(**options: float) -> LearningLexicalStrategy:
+    made = make_lexical(critic=ByTitle(), context=4, **options)  # type: ignore[arg-type]
+    assert isinstance(made, LearningLexicalStrategy)
     return made
 
 
@@ -47,26 +47,26 @@ def test_what_is_near_is_what_a_loop_finds(
 ) -> None:
     others = [r for (u, m), r in judged.items() if u == on and 0 < abs(m - number) <= near]
     keys = np.array([u << 32 | m for u, m in judged], np.int64)
-    outcomes = Outcomes.of(keys, np.array(list(judged.values()), np.float32))
+    outcomes = LinkOutcomes.of(keys, np.array(list(judged.values()), np.float32))
     found = outcomes.near(np.array([on << 32 | number]), near)
     assert found.tolist() == pytest.approx([sum(others) / (1 + len(others))])
 
 
 def test_clues_say_where_a_link_stands_and_what_its_anchor_says() -> None:
     anchors = terms(["gene therapy", "", " ".join(f"w{i}" for i in range(40))])
-    rows = clues(7, anchors, words=True)
+    rows = link_clues(7, anchors, words=True)
     assert rows.lengths.tolist() == [4, 2, 18]
     assert keys_of(rows).tolist() == [7 << 32, 7 << 32 | 1, 7 << 32 | 2]
     said = words_of(rows)
     assert [said[i].tolist() for i in range(3)] == [anchors[0].tolist(), [], anchors[2][:16].tolist()]
-    assert clues(7, anchors, words=False).lengths.tolist() == [2, 2, 2]
+    assert link_clues(7, anchors, words=False).lengths.tolist() == [2, 2, 2]
     assert keys_of(Ragged.of([[], [3, 1]])).tolist() == [-1, 3 << 32 | 1]
-    assert len(clues(7, anchors.take(np.zeros(0, np.intp)), words=True)) == 0
+    assert len(link_clues(7, anchors.take(np.zeros(0, np.intp)), words=True)) == 0
 
 
 def test_only_the_newest_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexical_learning, "REMEMBERED", 3)
-    places = Places()
+    places = OutcomeMemory()
     for number in range(20):
         places.learn(np.array([number]), np.array([1], np.float32))
         assert places._count < 6
@@ -77,7 +77,7 @@ def test_only_the_newest_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_link_near_one_that_paid_comes_sooner() -> None:
-    """Link 1 of 4 has led to a page of relevance 1, link 3 to one of 0: x = 1/2 for links 0 and 2 by the first, …"""
+    """Link 1 of 4 led to a page of relevance 1, link 3 to one of relevance 0: x = 1/2 for link 0 by link 1, …"""
     strategy = learner(proximity=0.5, near=1)
     scored = strategy.score(visit_of(page(), known=[np.nan, 1.0, np.nan, 0.0]))
     assert scored.state is not None
@@ -86,7 +86,7 @@ def test_a_link_near_one_that_paid_comes_sooner() -> None:
 
 
 def test_what_turns_out_later_counts_in_the_next_sweep() -> None:
-    """The same as when it is known at once."""
+    """The scores are the same as if the outcome had been known from the start."""
     strategy = learner(proximity=0.5, near=1)
     visit = visit_of(page(), id=9)
     scored = strategy.score(visit)
@@ -111,17 +111,17 @@ def test_what_turns_out_later_counts_in_the_next_sweep() -> None:
     assert [each.tolist() for each in again] == [[*known.tolist(), np.inf]]
     sure = strategy.rescore([batch], NO_GRAPH)
     strategy.observe(visit, told(scored.clues.take(np.array([0, 2])), [1.0, 1.0]))
-    assert next(sure).tolist() == [*known.tolist(), np.inf]  # a sweep goes by what was known when it began
+    assert next(sure).tolist() == [*known.tolist(), np.inf]  # a sweep uses what was known when it began
 
 
 # ---- terms -----------------------------------------------------------------------------------------------------------
 
-PATH = TopicLevels([["dna"], ["gene"]], [[2], [3]], Settings(context=4))
+PATH = TopicLevels([["dna"], ["gene"]], [[2], [3]], LevelSettings(context=4))
 
 
 def test_lifts_by_hand() -> None:
     """dna led once to a good page; gene led once to a good and twice to a bad one: p = 1/2."""
-    lifts = Lifts(PATH, 1.0)
+    lifts = TermLifts(PATH, 1.0)
     lifts.learn(terms(["dna", "gene", "gene", "gene", "music"]), np.array([1, 1, 0, 0, 0], np.float32))
     assert lifts.led.tolist() == [1, 3]
     assert lifts.paid.tolist() == [1, 1]
@@ -129,7 +129,7 @@ def test_lifts_by_hand() -> None:
     lifts.weigh()
     expected = [(1 + 2.5) / (1 + 5) / 0.5, (1 + 2.5) / (3 + 5) / 0.5]
     assert lifts.lifts.tolist() == pytest.approx(expected)
-    plain, weighed = lifts.levels(), Lifts(TopicLevels(PATH.terms, PATH.weights, Settings(weighted=True)), 2.0)
+    plain, weighed = lifts.levels(), TermLifts(TopicLevels(PATH.terms, PATH.weights, LevelSettings(weighted=True)), 2.0)
     assert np.concatenate(plain.weights).tolist() == pytest.approx(expected)
     assert plain.settings.weighted
     weighed.learn(terms(["dna", "gene", "gene", "gene"]), np.array([1, 1, 0, 0], np.float32))
@@ -139,7 +139,7 @@ def test_lifts_by_hand() -> None:
 
 
 def test_lifts_are_bounded_and_need_something_that_paid() -> None:
-    lifts = Lifts(PATH, 9.0)
+    lifts = TermLifts(PATH, 9.0)
     lifts.learn(terms(["gene"] * 50), np.zeros(50, np.float32))
     lifts.weigh()
     assert lifts.lifts.tolist() == [1, 1]
@@ -149,12 +149,12 @@ def test_lifts_are_bounded_and_need_something_that_paid() -> None:
 
 
 def test_terms_that_led_to_good_pages_change_the_level_of_links() -> None:
-    """An anchor "dna gene": level 2 by its head, until dna has led to good pages and gene to bad ones."""
+    """The anchor "dna gene" is at level 2 by its head, until dna has led to good pages and gene to bad ones."""
     strategy = learner(reward=2.0, every=2)
     visit = visit_of(page(), id=1)
     before = strategy.score(visit)
     assert before.clues is not None
-    one = clues(1, terms(["dna", "gene"]), words=True)
+    one = link_clues(1, terms(["dna", "gene"]), words=True)
     many = one.take(np.array([0, 1] * 40))
     strategy.observe(visit, told(many, [1.0, 0.0] * 40))
     assert strategy.score(visit).scores.tolist() == before.scores.tolist()  # not before `every` pages
@@ -162,15 +162,15 @@ def test_terms_that_led_to_good_pages_change_the_level_of_links() -> None:
     weights = dict(zip(strategy.links.words.terms[0], strategy.links.words.weights[0].tolist(), strict=True))
     assert weights["dna"] > 1
     assert dict(zip(strategy.links.words.terms[1], strategy.links.words.weights[1].tolist(), strict=True))["gene"] < 1
-    assert strategy.links.path.settings == Settings(context=4)  # pages are judged as before
+    assert strategy.links.path.settings == LevelSettings(context=4)  # pages are judged as before
 
 
 # ---- keeping ---------------------------------------------------------------------------------------------------------
 
 
-def taught(evidence: Sequence[tuple[str, float]]) -> LearningLexical:
+def taught(evidence: Sequence[tuple[str, float]]) -> LearningLexicalStrategy:
     strategy = learner(proximity=0.5, reward=1.0, every=1)
-    rows = clues(1, terms([anchor for anchor, _ in evidence]), words=True)
+    rows = link_clues(1, terms([anchor for anchor, _ in evidence]), words=True)
     strategy.observe(visit_of(page()), told(rows, [relevance for _, relevance in evidence]))
     return strategy
 
@@ -183,7 +183,7 @@ def test_what_was_learnt_is_kept() -> None:
         name: np.asarray(part).tolist() for name, part in strategy.parts().items()
     }
     with pytest.raises(ForagerError, match="5 terms"):
-        lexical(critic=OnePath(), reward=1.0).from_parts(strategy.parts())  # type: ignore[attr-defined]
+        make_lexical(critic=OnePath(), reward=1.0).from_parts(strategy.parts())  # type: ignore[attr-defined]
 
 
 class OnePath(ByTitle):

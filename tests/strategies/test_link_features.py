@@ -1,4 +1,4 @@
-"""What is seen of links: against a reading of one link after the other, and by hand."""
+"""The features of links: compared with a loop over the links, and by hand."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forager.strategies.link_features import (
-    ABOVE,
-    ADDRESS,
-    BEFORE,
-    BEHIND,
-    SAID,
-    WITHIN,
-    Lies,
-    Plan,
-    Reading,
-    Seen,
-    spelt,
+    FeatureCodes,
+    LinkTemplates,
+    PageWords,
+    UrlPosition,
+    WordSource,
+    spellings,
     texts_of,
     zeroed,
 )
@@ -36,36 +31,36 @@ PAGE = page_of(
 )
 
 
-def told(plan: Plan, page: Page, *, alike: bool = False) -> list[list[str]]:
+def told(plan: LinkTemplates, page: Page, *, zero_digits: bool = False) -> list[list[str]]:
     """The words of each link, in order, and the kind of each."""
-    reading = Reading.of(page, page.links, alike=alike)
-    names, (found, kinds) = spelt(page, page.links, ()), decoded(plan.codes(reading))
+    reading = PageWords.of(page, page.links, zero_digits=zero_digits)
+    names, (found, kinds) = spellings(page, page.links, ()), decoded(plan.codes(reading))
     rows = [zip(column, of, strict=True) for column, of in zip(found.T.tolist(), kinds.T.tolist(), strict=True)]
     return [[f"{names[word]} {kind}" for word, kind in row if word] for row in rows]
 
 
-# ---- stretches ------------------------------------------------------------------------------------------------------
+# ---- sources of words -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("stretch", "places", "expected"),
     [
-        (BEFORE, [-2, -1], [["cs 5", "412 5"], ["b2 5", "b1 5"], ["a2 5", "four 5"], ["up 5", "7 5"]]),
-        (BEHIND, [0, 1], [["one 5", "two 5"], ["a1 5", "a2 5"], [], []]),
-        (WITHIN, [0, 1], [["first 5"], ["exercise 5", "3 5"], ["up 5", "7 5"], []]),
-        (SAID, range(9), [["first 5"], ["exercise 5", "3 5", "of 5", "many 5"], ["up 5", "7 5"], []]),
-        (ABOVE, [0, 2], [[], ["one 5", "three 5"], ["one 5", "three 5"], ["four 5", "7 5"]]),
-        (ADDRESS, [-1], [["test 5"], ["ps 5"], ["_svc 5"], ["_svc 5"]]),
-        (ADDRESS, [-5, -4, -3], [["http 5"], ["_svc 5", "cs412 5", "hw 5"], [], []]),
+        (WordSource.BEFORE, [-2, -1], [["cs 5", "412 5"], ["b2 5", "b1 5"], ["a2 5", "four 5"], ["up 5", "7 5"]]),
+        (WordSource.AFTER, [0, 1], [["one 5", "two 5"], ["a1 5", "a2 5"], [], []]),
+        (WordSource.ANCHOR, [0, 1], [["first 5"], ["exercise 5", "3 5"], ["up 5", "7 5"], []]),
+        (WordSource.ANCHOR_TEXT, range(9), [["first 5"], ["exercise 5", "3 5", "of 5", "many 5"], ["up 5", "7 5"], []]),
+        (WordSource.HEADING, [0, 2], [[], ["one 5", "three 5"], ["one 5", "three 5"], ["four 5", "7 5"]]),
+        (WordSource.URL, [-1], [["test 5"], ["ps 5"], ["_svc 5"], ["_svc 5"]]),
+        (WordSource.URL, [-5, -4, -3], [["http 5"], ["_svc 5", "cs412 5", "hw 5"], [], []]),
     ],
 )
-def test_so_many_words_of_a_stretch(stretch: int, places: list[int], expected: list[list[str]]) -> None:
-    assert told(Plan([(stretch, places, 5)]), PAGE) == expected
+def test_so_many_words_of_a_stretch(stretch: WordSource, places: list[int], expected: list[list[str]]) -> None:
+    assert told(LinkTemplates([(stretch, places, 5)]), PAGE) == expected
 
 
 def test_numbers_are_alike_in_texts_and_not_on_the_page() -> None:
-    plan = Plan([(SAID, [1], 0), (WITHIN, [1], 1), (ADDRESS, [-2], 2)])
-    assert told(plan, PAGE, alike=True)[1] == ["0 0", "3 1", "0 2"]
+    plan = LinkTemplates([(WordSource.ANCHOR_TEXT, [1], 0), (WordSource.ANCHOR, [1], 1), (WordSource.URL, [-2], 2)])
+    assert told(plan, PAGE, zero_digits=True)[1] == ["0 0", "3 1", "0 2"]
     assert told(plan, PAGE)[1] == ["3 0", "3 1", "3 2"]
 
 
@@ -73,10 +68,22 @@ parts = st.sampled_from(["", "a", "b1 ", "c d e", "f\x1eg", "é"])
 blocks = st.lists(st.tuples(parts, parts, parts), max_size=6)
 
 
-@given(blocks, st.lists(st.tuples(st.sampled_from([BEFORE, BEHIND, WITHIN, SAID, ADDRESS]), st.integers(-4, 4))))
+@given(
+    blocks,
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                [WordSource.BEFORE, WordSource.AFTER, WordSource.ANCHOR, WordSource.ANCHOR_TEXT, WordSource.URL]
+            ),
+            st.integers(-4, 4),
+        )
+    ),
+)
 @settings(deadline=None)
-def test_a_plan_reads_as_one_would_link_by_link(made: list[tuple[str, str, str]], rows: list[tuple[int, int]]) -> None:
-    """Whatever is on the page: what lies outside of a stretch is nothing."""
+def test_a_plan_reads_as_one_would_link_by_link(
+    made: list[tuple[str, str, str]], rows: list[tuple[WordSource, int]]
+) -> None:
+    """For any page. A position outside of its source gives no word."""
     page = page_of(
         "http://a.test/x/",
         "".join(f'<p>{text}<a href="/{at}/">{said}</a>{by}' for at, (text, said, by) in enumerate(made)),
@@ -84,18 +91,26 @@ def test_a_plan_reads_as_one_would_link_by_link(made: list[tuple[str, str, str]]
     every = [word for leaf in page.leaves for word in words(leaf)]
     starts = page.terms.offsets.tolist()
 
-    def read(link: int, stretch: int, place: int) -> str | None:
+    def read(link: int, stretch: WordSource, place: int) -> str | None:
         begin, end = starts[page.links.first_leaf[link]], starts[page.links.last_leaf[link] + 1]
-        if stretch in (BEFORE, BEHIND):
-            around, at = (every[:begin], begin + place) if stretch == BEFORE else (every, end + place)
-            return around[at] if (0 if stretch == BEFORE else end) <= at < len(around) else None
-        if stretch == ADDRESS:
+        if stretch in (WordSource.BEFORE, WordSource.AFTER):
+            around, at = (every[:begin], begin + place) if stretch == WordSource.BEFORE else (every, end + place)
+            return around[at] if (0 if stretch == WordSource.BEFORE else end) <= at < len(around) else None
+        if stretch == WordSource.URL:
             return str(link) if place == -1 else None
-        within = words(page.links.anchors[link].replace(ROW_END, " ")) if stretch == SAID else every[begin:end]
+        within = (
+            words(page.links.anchors[link].replace(ROW_END, " "))
+            if stretch == WordSource.ANCHOR_TEXT
+            else every[begin:end]
+        )
         return within[place] if 0 <= place < len(within) else None
 
-    plan = Plan([(stretch, [place], 1) for stretch, place in rows]) if rows else Plan([(WITHIN, [0], 1)])
-    wanted = rows or [(WITHIN, 0)]
+    plan = (
+        LinkTemplates([(stretch, [place], 1) for stretch, place in rows])
+        if rows
+        else LinkTemplates([(WordSource.ANCHOR, [0], 1)])
+    )
+    wanted = rows or [(WordSource.ANCHOR, 0)]
     expected = [[read(link, *each) for each in wanted] for link in range(len(page.links))]
     assert told(plan, page) == [[f"{word} 1" for word in row if word is not None] for row in expected]
 
@@ -104,10 +119,10 @@ def test_a_plan_reads_as_one_would_link_by_link(made: list[tuple[str, str, str]]
 
 
 def test_texts_of_a_page_and_its_links() -> None:
-    reading = Reading.of(PAGE, PAGE.links, alike=False)
+    reading = PageWords.of(PAGE, PAGE.links, zero_digits=False)
     assert reading.title.tolist() == [term("cs"), term("412")]
     assert reading.host.tolist() == [term("cs"), term("test")]
-    assert reading.address.tolist() == [term(word) for word in ("_", "_svc", "cs412", "x", "html")]
+    assert reading.url.tolist() == [term(word) for word in ("_", "_svc", "cs412", "x", "html")]
     assert reading.depths.tolist() == [3, 6, 2, 2]  # http, b and test; _, _svc, cs412, hw, 3 and ps
     assert reading.headings.tolist() == [term(word) for word in ("one", "two", "three", "four", "up", "7")]
     assert len(reading.meta) == 0
@@ -125,9 +140,9 @@ def test_no_text_runs_into_another(
     links = replace(PAGE.links.take([0, 1]), anchors=(anchor, "b"), targets=(Url(one), Url(other)))
     page = replace(PAGE, title=title, keywords=keywords, description=description)
     assert texts_of(page, links).count(ROW_END) == 7  # between title, meta data, host, two anchors and three URLs
-    reading = Reading.of(page, links, alike=False)
+    reading = PageWords.of(page, links, zero_digits=False)
     assert reading.title.tolist() == [term(word) for word in words(title.replace(ROW_END, " "))]
-    assert reading.address.tolist() == [term(word) for word in ("_", "_svc", "cs412", "x", "html")]
+    assert reading.url.tolist() == [term(word) for word in ("_", "_svc", "cs412", "x", "html")]
 
 
 def test_either_scheme_is_the_same_site() -> None:
@@ -140,7 +155,7 @@ def test_digits_become_zeros_and_nothing_else_does() -> None:
     assert zeroed("cs412 é٣ \ud800 90") == "cs000 é٣ \ud800 00"
 
 
-# ---- how links lie --------------------------------------------------------------------------------------------------
+# ---- where URLs lie -------------------------------------------------------------------------------------------------
 
 LYING = {
     "http://a.test/x/y/z.html": ("in the folder", "in the folder, +0 words", "4 words"),
@@ -161,8 +176,8 @@ LYING = {
 
 def test_how_links_lie() -> None:
     page = page_of("http://a.test/x/y/p.html", "".join(f'<a href="{url}">x</a>' for url in LYING))
-    found, kinds = decoded(Lies(3, 8).codes(Reading.of(page, page.links, alike=True)))
-    names = {term(name): name for name in Lies.names}
+    found, kinds = decoded(UrlPosition(3, 8).codes(PageWords.of(page, page.links, zero_digits=True)))
+    names = {term(name): name for name in UrlPosition.names}
     told = [tuple(names[word] for word in column) for column in found.T.tolist()]
     assert dict(zip(page.links.targets, told, strict=True)) == LYING
     assert kinds.T.tolist() == [[3, 3, 8]] * len(LYING)
@@ -177,7 +192,7 @@ cells = st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 2), 
 def test_each_code_once_in_a_row(made: list[tuple[str, int, int]]) -> None:
     """Three links and a page."""
     codes = np.array([code(word, kind) for word, kind, _ in made], np.uint64)
-    seen = Seen.scattered(codes, np.array([row for *_, row in made], np.int64), 3)
+    seen = FeatureCodes.scattered(codes, np.array([row for *_, row in made], np.int64), 3)
     found, rows = seen.once()
     assert rows.tolist() == sorted(rows.tolist())
     pairs = list(zip(found.tolist(), rows.tolist(), strict=True))
@@ -185,9 +200,9 @@ def test_each_code_once_in_a_row(made: list[tuple[str, int, int]]) -> None:
 
 
 def test_where_there_is_no_word_there_is_no_code() -> None:
-    plan = Plan([(WITHIN, [0, 5], 1)])
-    codes = plan.codes(Reading.of(PAGE, PAGE.links, alike=False))
-    found, rows = Seen(codes, np.empty(0, np.uint64)).once()
+    plan = LinkTemplates([(WordSource.ANCHOR, [0, 5], 1)])
+    codes = plan.codes(PageWords.of(PAGE, PAGE.links, zero_digits=False))
+    found, rows = FeatureCodes(codes, np.empty(0, np.uint64)).once()
     assert rows.tolist() == [0, 1, 2]
     assert (
         mixed(found.copy()).tolist()

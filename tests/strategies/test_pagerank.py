@@ -1,4 +1,4 @@
-"""PageRank against figures worked out on paper and against plain loops."""
+"""PageRank compared with figures worked out on paper and with plain loops."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from forager.config import CrawlConfig, FrontierConfig
 from forager.crawl.loop import Crawl
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
-from forager.strategies.pagerank import PageRank, page_rank
-from forager.strategies.pairs import pairs
+from forager.strategies.pagerank import PageRank, page_pairs, page_rank
 from forager.types import FIRST_OF_ALL, LATEST, Graph
 from tests.contracts.test_strategies import crawl, many_pages, same, visit
 from tests.crawl.test_sweep import Unhurried
@@ -29,7 +28,7 @@ STAR_RANKS = [28 / 57, 29 / 114, 29 / 114]
 
 
 def ranks(graph: Graph, damping: float = 0.9) -> list[float]:
-    return list(map(float, page_rank(pairs(graph), len(graph.relevance), damping)))
+    return list(map(float, page_rank(page_pairs(graph), len(graph.relevance), damping)))
 
 
 def by_loops(count: int, links: Sequence[Link], a: float) -> list[float]:
@@ -41,7 +40,7 @@ def by_loops(count: int, links: Sequence[Link], a: float) -> list[float]:
     for _ in range(300):
         new = [(1 - a) / count] * count
         for page in range(count):
-            reached = out[page] or set(range(count))  # without links: to all
+            reached = out[page] or set(range(count))  # a page without links: to all
             for target in reached:
                 new[target] += a * rank[page] / len(reached)
         rank = new
@@ -66,7 +65,7 @@ def test_several_links_to_one_page_are_one() -> None:
 
 
 def test_pairs_are_distinct_and_keep_the_largest_weight() -> None:
-    found = pairs(graph_of(4, [(2, 1), (0, 3), (2, 0), (0, 1), (0, 3), (2, 1)], weights=[1, 2, 3, 4, 5, 0.5]))
+    found = page_pairs(graph_of(4, [(2, 1), (0, 3), (2, 0), (0, 1), (0, 3), (2, 1)], weights=[1, 2, 3, 4, 5, 0.5]))
     assert found.sources.tolist() == [0, 0, 2, 2]
     assert found.targets.tolist() == [1, 3, 0, 1]
     assert found.weights.tolist() == [4, 5, 3, 1]
@@ -157,7 +156,7 @@ def test_a_crawl_with_sweeps_reaches_every_page(hot: bool) -> None:
 
 @pytest.mark.parametrize("hot", [False, True])
 def test_sweeps_beside_the_loop(hot: bool) -> None:
-    """On the wall's clock, in a thread of their own."""
+    """With the real clock sweeps run in their own thread."""
     config = CrawlConfig(seeds=(url("/bird-0"), url("/stone-1")), frontier=FrontierConfig(delay=0))
     strategy = PageRank(query=QUERY, every=7, hot=hot)
     made = Crawl(config, critic=WordCritic(), strategy=strategy, fetcher=Unhurried())

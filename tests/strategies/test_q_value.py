@@ -55,7 +55,7 @@ def test_the_discount_is_gamma_for_each_link() -> None:
 def test_a_word_counts_where_it_stands() -> None:
     strategy = taught()
     assert value(strategy, "exam") == pytest.approx(5 / 8)
-    assert value(strategy, "unheard", "exam") == pytest.approx(1 / 2)  # an anchor's word in a URL
+    assert value(strategy, "unheard", "exam") == pytest.approx(1 / 2)  # a word of anchors, here in a URL
     assert value(strategy, "unheard", "one") == pytest.approx(5 / 8)
 
 
@@ -98,7 +98,7 @@ def test_title_and_headings_speak_for_all_links_of_a_page() -> None:
 
 
 def test_shown_paths_say_which_pages_teach_and_what_their_links_are_worth() -> None:
-    """`far` is on no path. From `form` somebody went to `list` without a link: a way, but nothing to describe it by."""
+    """`far` is on no path. The step from `form` to `list` has no link: it is a way, but no words describe it."""
     more = WEB | {"far": '<a href="one">exam</a>', "form": '<a href="sport">games</a>'}
     strategy = QValue(near=0).taught(ground_of(more), [shown("home list one"), shown("form list", goal=False)])
     # two links of value 0, one of 1/2, one of 1; theta of exam: 1/10, 1/8, 2/8
@@ -136,7 +136,7 @@ def test_what_it_knows_can_be_kept(tmp_path: Path) -> None:
         value(strategy, anchor) for anchor in ("exam", "courses")
     ]
     assert strategy.merge([strategy.parts(), strategy.parts()])["taught"]
-    with pytest.raises(ForagerError, match=r"0 words near a link, wanted is .* 10 words"):
+    with pytest.raises(ForagerError, match=r"0 words near a link, the settings ask for .* 10 words"):
         QValue().from_parts(strategy.parts())
 
 

@@ -1,4 +1,4 @@
-"""Shark-Search, with cosines worked out by hand: every word weighs 1, the query is bird and nest."""
+"""Shark-Search with cosines worked out by hand: every word weighs 1, the query is "bird nest"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
-from forager.strategies.shark import SharkSearch, around
+from forager.strategies.shark import SharkSearch, words_around
 from forager.types import NEVER, Inlinks, Page
 from forager.web.text import term, words
 from tests.visits import inlinks, page_of, visit_of
@@ -18,7 +18,7 @@ QUERY = Query.of(["bird nest"])  # a vector of two words, 1/sqrt(2) each
 
 
 def page() -> Page:
-    """bird 2, nest 2, and 12 words once; the second link has no word of the query near it, the third has one."""
+    """bird twice, nest twice, 12 words once. The second link has no query word near it, the third has one."""
     return page_of(
         "http://a.test/",
         """<p>bird song</p><p>one two three <a href="/1">bird nest</a> four five <a href="/2">stone</a>
@@ -55,7 +55,7 @@ def test_other_settings() -> None:
 
 
 def stones(parents: Inlinks) -> list[float]:
-    """Score, inherited, depth of the one link of a page that has nothing of the query."""
+    """Score, inherited score and depth of the only link of a page without query words."""
     scored = shark().score(visit_of(page_of("http://a.test/", '<a href="/1">stone</a> slate'), parents=parents))
     assert scored.state is not None
     return [*scored.scores.tolist(), *scored.state[0].tolist()]
@@ -83,7 +83,7 @@ def test_around_is_the_anchor_and_its_neighbours_within_the_page() -> None:
     here = page()
     everything = words("bird song one two three bird nest four five stone six seven eight nest slate granite")
     for width, spans in ((0, [(5, 7), (9, 10), (14, 15)]), (3, [(2, 10), (6, 13), (11, 16)]), (99, [(0, 16)] * 3)):
-        found = around(here, here.links, width)
+        found = words_around(here, here.links, width)
         assert [row.tolist() for row in (found[0], found[1], found[2])] == [
             [term(word) for word in everything[start:end]] for start, end in spans
         ]

@@ -56,8 +56,8 @@ from forager.config import CrawlConfig, FrontierConfig, StopConfig
 from forager.crawl.loop import Crawl
 from forager.errors import ForagerError
 from forager.registry import Spec
+from forager.strategies.lexical import make_lexical
 from forager.strategies.lexical.links import LinkScore
-from forager.strategies.lexical.strategy import lexical
 from forager_lab import experiment
 from forager_lab.level_trials import LevelGoal, level_by_label, level_trial, path_of
 from forager_lab.protocol import Trial, crawl_trial
@@ -125,7 +125,7 @@ def test_a_replay_fetches_what_the_crawl_does(trial: Trial, spec: str, score: Li
 def test_the_links_followed_are_those_of_the_crawl() -> None:
     lab = experiment.laboratory(SAME_HOST)
     trial = level_trial(lab, LevelGoal(TESTED, examples=3), Spec("lexical"), run=0, seed=0)
-    strategy = lexical(critic=trial.critic, proximity=0.0)
+    strategy = make_lexical(critic=trial.critic, proximity=0.0)
     config = CrawlConfig(
         seeds=tuple(trial.seeds), frontier=FrontierConfig(delay=0), stop=StopConfig(pages=100), seed=trial.seed
     )

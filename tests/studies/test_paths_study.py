@@ -15,7 +15,7 @@ from studies.paths.study import COURSES, COURSES_AGAIN, TOPIC, PathsPlan, PathsS
 from typer.testing import CliRunner
 
 from forager.errors import ForagerError
-from forager.paths import Outcome, ShownPath, Step
+from forager.paths import PathOutcome, PathStep, ShownPath
 from forager.types import Url
 from tests.lab.warc import write_web
 from tests.teaching.test_train_strategy import COURSES as COUNT
@@ -69,13 +69,17 @@ def test_pages_of_a_university_not_seen_are_named(done: PathsStudy) -> None:
     assert naming.told / naming.paths > 0.9
 
 
-def path(outcome: Outcome, *labels: str | None) -> ShownPath:
-    steps = (Step(Url(f"http://a.test/{at}"), None, label) for at, label in enumerate(labels))
+def path(outcome: PathOutcome, *labels: str | None) -> ShownPath:
+    steps = (PathStep(Url(f"http://a.test/{at}"), None, label) for at, label in enumerate(labels))
     return ShownPath("p", tuple(steps), outcome)
 
 
 def test_counts_of_names() -> None:
-    paths = [path(Outcome.GOAL, "home", None), path(Outcome.FAIL, "home", None), path(Outcome.GOAL, "home", None)]
+    paths = [
+        path(PathOutcome.GOAL, "home", None),
+        path(PathOutcome.FAIL, "home", None),
+        path(PathOutcome.GOAL, "home", None),
+    ]
     named = [("home", "goal"), ("home", "goal"), ()]  # the last cannot be read
     found = NamingCounts.of(paths, named, [0.9, 0.6, float("nan")])
     assert found == NamingCounts(

@@ -13,7 +13,7 @@ import pytest
 
 from forager.cli import main
 from forager.errors import ForagerError
-from forager.paths import Outcome, ShownPath, Step, load_paths, read_paths, write_paths
+from forager.paths import PathOutcome, PathStep, ShownPath, load_paths, read_paths, write_paths
 from forager.teaching import ARCHIVE, PATHS, import_paths, save_paths
 from forager.types import Url
 from tests.lab.warc import write_warc, write_web
@@ -26,11 +26,11 @@ PAGES = {
     "/news": "<a href='/cs1'><img></a>",
     "/cs1": "no links",
 }
-GOAL, FAIL = Outcome.GOAL, Outcome.FAIL
+GOAL, FAIL = PathOutcome.GOAL, PathOutcome.FAIL
 
 
-def path(name: str, *places: str, outcome: Outcome = GOAL, labels: dict[str, str] | None = None) -> ShownPath:
-    steps = (Step(Url(A + place), None, (labels or {}).get(place)) for place in places)
+def path(name: str, *places: str, outcome: PathOutcome = GOAL, labels: dict[str, str] | None = None) -> ShownPath:
+    steps = (PathStep(Url(A + place), None, (labels or {}).get(place)) for place in places)
     return ShownPath(name, tuple(steps), outcome)
 
 
@@ -69,7 +69,7 @@ def anchors(paths: tuple[ShownPath, ...]) -> dict[str, list[str | None]]:
 
 def test_anchors_come_from_the_recorded_pages(tmp_path: Path, web: Path) -> None:
     """The first that says anything; through a redirect; blank where the link has no text; not where one is given."""
-    given = ShownPath("given", (Step(Url(f"{A}/")), Step(Url(f"{A}/list"), "here")), FAIL)
+    given = ShownPath("given", (PathStep(Url(f"{A}/")), PathStep(Url(f"{A}/list"), "here")), FAIL)
     file = saved(tmp_path / "paths.jsonl", path("a", "/", "/list", "/cs1"), path("b", "/", "/news", "/cs1"), given)
     found = import_paths([file], web=web)
     assert anchors(found.paths) == {

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from forager.errors import ForagerError
-from forager.paths import ShownPath, Step, load_paths
+from forager.paths import PathStep, ShownPath, load_paths
 from forager.teaching import ARCHIVE, PATHS, UNFINISHED, Teaching
 from tests.walks import START, A, content, follow, nothing, recorded, taught, to_cs1
 
@@ -33,7 +33,7 @@ VERBS = st.one_of(
     st.tuples(st.just("back"), st.integers(1, 2)),
     st.tuples(st.sampled_from(["goal", "fail", "drop"]), THEN),
 )
-State: TypeAlias = tuple[list[ShownPath], str, tuple[Step, ...]]
+State: TypeAlias = tuple[list[ShownPath], str, tuple[PathStep, ...]]
 
 
 def all_of(verbs: list[tuple[str, Any]]) -> Callable[[Teaching], Coroutine[Any, Any, State]]:

@@ -15,7 +15,7 @@ from forager.config import CrawlConfig, FetchConfig, FrontierConfig
 from forager.errors import ForagerError
 from forager.fetch.http import HttpFetcher
 from forager.fetch.replay import open_recording
-from forager.paths import Outcome, ShownPath, load_paths, write_paths
+from forager.paths import PathOutcome, ShownPath, load_paths, write_paths
 from forager.teaching import PATHS, UNFINISHED, Teaching, open_teaching
 from forager.teaching.pages import Polite
 from forager.teaching.session import choices
@@ -43,7 +43,7 @@ def test_a_walk_becomes_a_path(tmp_path: Path, web: Path) -> None:
 
     folder = tmp_path / "new" / "lessons"
     path = taught(folder, web, walk)
-    assert (path.id, path.outcome) == ("path-1", Outcome.GOAL)
+    assert (path.id, path.outcome) == ("path-1", PathOutcome.GOAL)
     assert [(step.url, step.anchor, step.label) for step in path.steps] == [
         (START, None, "home page"),
         (f"{A}/courses", "Course pages", "course list"),

@@ -1,4 +1,4 @@
-"""What a page is taken for: leaves, spans, regions, links, what its head declares, its charset."""
+"""What `parse` finds in a page: leaves, spans, regions, links, what its head declares, its charset."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 from forager.types import Failure, Fetch, Heading, Links, Page, Reason, Region, Url
 from forager.web import text
-from forager.web.page import from_bytes, leaf_offsets, parse, to_bytes
+from forager.web.page import LONGEST_ANCHOR, from_bytes, leaf_offsets, parse, to_bytes
 from forager.web.page.decode import decode
-from forager.web.page.links import LONGEST
 from forager.web.urls import RULES
 from tests.shared import WEBS
 
@@ -153,7 +152,7 @@ def test_an_odd_anchor_changes_no_other(odd: str) -> None:
     plain, whole = "<a href=1>One, two</a> x <a href=2>three</a>", page_of(f"<a href=0>{odd}</a>")
     alone = whole.links.anchors[0]
     assert page_of(f"{plain}<a href=3>{odd}</a>").links.anchors == ("One, two", "three", alone)
-    assert alone == " ".join(whole.text(0, len(whole.leaves)).split())[:LONGEST].strip()
+    assert alone == " ".join(whole.text(0, len(whole.leaves)).split())[:LONGEST_ANCHOR].strip()
 
 
 def test_anchors_are_the_same_whenever_they_are_asked_for() -> None:
@@ -280,11 +279,11 @@ def test_language_by_meta_and_nothing_declared() -> None:
         ("é".encode("cp1252"), "", "é"),
         ("€".encode("cp1252"), "iso-8859-1", "€"),
         ("é".encode(), "latin1", "é"),  # valid UTF-8 is not windows-1252
-        ("é".encode("cp1252"), "utf-8", "é"),  # declared UTF-8, but is not
+        ("é".encode("cp1252"), "utf-8", "é"),  # declared as UTF-8, but it is not
         ("Привет".encode("koi8-r"), "KOI8-R", "Привет"),
         (b'<meta charset="windows-1251">' + "Привет".encode("cp1251"), "", "Привет"),
-        (b'<meta charset="windows-1251">' + "Привет".encode("koi8-r"), "koi8-r", "Привет"),  # the header first
-        (b'<meta charset="windows-1251">' + "Привет".encode("cp1251"), "utf-8", "Привет"),  # three in disagreement
+        (b'<meta charset="windows-1251">' + "Привет".encode("koi8-r"), "koi8-r", "Привет"),  # the header counts first
+        (b'<meta charset="windows-1251">' + "Привет".encode("cp1251"), "utf-8", "Привет"),  # all three differ
         (b"<meta charset=koi8-r>" + "日本".encode(), "utf-8", "日本"),
         (b"<meta http-equiv=content-type content='text/html; charset=shift_jis'>" + "日本".encode("cp932"), "", "日本"),
         (b"<?xml version='1.0' encoding='gb2312'?>" + "中文".encode("gbk"), "", "中文"),
@@ -402,7 +401,7 @@ def pairs(path: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("web", "every", "tolerated"), [("wikispeedia", 40, 0), ("webkb", 20, 3)])
 def test_recorded_pages_have_the_recorded_links(web: str, every: int, tolerated: int) -> None:
-    """`tolerated`: webkb's edges read one URL with a double slash otherwise than browsers do."""
+    """`tolerated`: webkb's list of edges has one URL with a double slash that browsers read in another way."""
     edges: dict[str, set[str]] = defaultdict(set)
     for source, target in pairs(WEBS / web / "edges.tsv.gz"):
         edges[source].add(target)

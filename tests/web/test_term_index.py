@@ -1,4 +1,4 @@
-"""A term is found where it stands, and not where it is not, however alike the others are."""
+"""A term is found at its place, and a missing term is not found, also among terms that are close together."""
 
 from __future__ import annotations
 

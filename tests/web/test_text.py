@@ -1,4 +1,4 @@
-"""Words and terms: the vectorised cutting against one that goes character by character."""
+"""Words and terms: the fast cutting is compared with one that goes character by character."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_alone(character: str) -> bool:
 
 
 def brute_force_words(string: str) -> list[str]:
-    """The definition, a character at a time."""
+    """The words of a text, by their definition, one character at a time."""
     found: list[str] = []
     joins = False  # may the next letter continue the last word?
     marks = False  # may the next mark?
@@ -75,7 +75,7 @@ def test_a_leaf_has_the_same_terms_alone_and_among_others(leaves: list[str]) -> 
 
 @given(TEXTS)
 def test_the_table_knows_what_folding_changes(string: str) -> None:
-    """Where no code point is marked as changing, folding is ASCII lower case and no more."""
+    """If `fold` may change no code point beyond ASCII, folding is ASCII lower case and nothing else."""
     beyond = "".join(character for character in string if not character.isascii())
     if not beyond or not (text._kinds_of(beyond) & text._FOLDS).any():
         ascii_lower = "".join(c.lower() if c.isascii() else c for c in string)
@@ -83,7 +83,7 @@ def test_the_table_knows_what_folding_changes(string: str) -> None:
 
 
 def test_the_table_says_the_same_whenever_a_character_is_met(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is filled as characters are met, some hundred at a time."""
+    """The table is filled when characters are met, some hundred at a time."""
     met = "".join(map(chr, range(0x80, 0x33FF, 7))) + "豈漢한가ｱ𠀀\U000e0100\U0010ffff\ud800"
     together = text._kinds_of(met).tolist()
     monkeypatch.setattr(text, "_kinds", cache(text._kinds.__wrapped__))
@@ -132,7 +132,7 @@ def test_words_are_cut_when_too_long() -> None:
 def test_hashes_of_many_words_hardly_collide() -> None:
     words = [f"{stem}{n}" for stem in ("a", "word", "averylongstemindeed") for n in range(30_000)]
     distinct = len(np.unique(text.terms(words).values))
-    assert distinct >= len(words) - 8  # 0.9 expected of 32 bits
+    assert distinct >= len(words) - 8  # with 32 bits 0.9 collisions are expected
 
 
 def test_no_leaves_and_empty_leaves() -> None:

@@ -1,4 +1,4 @@
-"""One canonical form: the same address gives one string, different ones stay apart."""
+"""One canonical form: the same address gives one string, different addresses give different strings."""
 
 from pathlib import Path
 
@@ -88,7 +88,7 @@ def test_join() -> None:
 
 
 def parsed(rules: UrlRules, base: Url, href: str) -> Url | None:
-    """The target by parsing, whatever the reference looks like."""
+    """The target as parsing gives it, for any reference."""
     try:
         return rules._canonical(join_url(base, href))
     except (ValueError, UnicodeError):

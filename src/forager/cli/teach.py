@@ -21,7 +21,7 @@ from rich.console import Console
 
 from forager.config import CrawlConfig, read_config
 from forager.errors import ForagerError
-from forager.paths import Outcome, ShownPath, used_once
+from forager.paths import PathOutcome, ShownPath, used_once
 from forager.project import read_seeds
 from forager.teaching import PATHS, Imported, Teaching, View, import_paths, open_teaching, save_paths
 
@@ -295,7 +295,7 @@ def _print_imported(imported: Imported) -> None:
 
 
 def _print_count(file: Path, paths: Sequence[ShownPath]) -> None:
-    goals = sum(path.outcome is Outcome.GOAL for path in paths)
+    goals = sum(path.outcome is PathOutcome.GOAL for path in paths)
     print(f"{len(paths)} paths in {file}: {goals} goal, {len(paths) - goals} fail")
     if paths and not goals:
         _tell("note: none of the paths arrives, so they cannot be learnt from yet: show at least one goal")

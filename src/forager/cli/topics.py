@@ -22,8 +22,8 @@ from forager.errors import ForagerError, unknown
 from forager.learn.focus import in_focus
 from forager.project import CONFIG, Project, read_seeds
 from forager.store import Catalogue, models
-from forager.store.checkpoints import Checkpoints
 from forager.store.journal import learnt_of
+from forager.store.models import Checkpoints
 from forager.strategies import strategy_names
 from forager.teaching.train_strategy import CRITIC as JUDGE
 from forager.teaching.train_strategy import STRATEGY as TAUGHT

@@ -10,8 +10,8 @@ from forager.crawl.build import strategy_of
 from forager.crawl.folder import CrawlFolder
 from forager.learn.tfidf import Query
 from forager.store import Catalogue, Entry, aliases
-from forager.store.checkpoints import Checkpoints
 from forager.store.journal import learnt_of
+from forager.store.models import Checkpoints
 from forager.types import (
     Critic,
     Explains,

@@ -15,7 +15,7 @@ from uuid import UUID, uuid5
 from forager.errors import ForagerError, unknown
 from forager.store import warc
 from forager.store.catalogue import Catalogue, Entry
-from forager.store.reading import read_stretch
+from forager.store.reading import read_range
 
 BATCH = 1_000  # pages in memory at once, for Parquet
 
@@ -74,7 +74,7 @@ def warc_copy(catalogue: Catalogue, entries: Iterable[Entry], file: IO[bytes], c
             if count == 0:
                 part_of = uuid5(UUID(catalogue.project), "export")
                 file.write(warc.warcinfo("export.warc.gz", part_of, "forager", entry.asked_at))
-            file.write(read_stretch(catalogue.folder / warc.name(entry.warc), entry.members))
+            file.write(read_range(catalogue.folder / warc.name(entry.warc), entry.members))
             count += 1
     return count
 

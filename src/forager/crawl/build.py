@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from forager.clock import Clock, VirtualClock, WallClock
-from forager.config import CrawlConfig, FetchConfig
+from forager.config import CrawlConfig
 from forager.critics import make_critic
 from forager.errors import ForagerError
-from forager.fetch.http import HttpFetcher, Limits
-from forager.fetch.replay import open_recording
+from forager.fetch import make_fetcher, make_http, opened
+from forager.fetch.http import HttpFetcher
 from forager.fetch.robots import LARGEST, Robots
 from forager.learn.tfidf import Query
 from forager.store.models import load
@@ -121,18 +121,20 @@ def clock_of(config: CrawlConfig) -> Clock:
 
 @asynccontextmanager
 async def open_web(config: CrawlConfig, clock: Clock) -> AsyncIterator[OpenWeb]:
-    """The web that a configuration names, for as long as the block lasts: the network with robots.txt, a recorded web,
-    or what a fetcher of another package brings."""
+    """The web that a configuration names, for as long as the block lasts.
+
+    That is the network, or a recorded web if `fetch.replay` names one, or what the fetcher `fetch.name` brings. All but
+    a recorded web are asked for their robots.txt.
+    """
     fetch, rules = config.fetch, rules_of(config)
-    if fetch.replay is not None:
-        yield OpenWeb(open_recording(Path(fetch.replay), rules).fetcher)
-        return
-    async with http_fetcher(fetch, rules, clock) as http:
+    name = fetch.name or ("http" if fetch.replay is None else "replay")
+    fetcher = make_fetcher(name, {"fetch": fetch, "rules": rules, "clock": clock}, fetch.options)
+    async with opened(fetcher), AsyncExitStack() as stack:
+        if fetch.replay is not None or not fetch.robots:
+            yield OpenWeb(fetcher)
+            return
+        http = fetcher if isinstance(fetcher, HttpFetcher) else make_http(fetch, rules, clock)
+        if http is not fetcher:
+            await stack.enter_async_context(http)
         ask = partial(http.fetch_start, largest=LARGEST)
-        robots = Robots(ask, http.agent, clock=clock, urls=rules, longest_delay=fetch.longest_delay)
-        yield OpenWeb(http, robots if fetch.robots else None)
-
-
-def http_fetcher(fetch: FetchConfig, rules: UrlRules, clock: Clock) -> HttpFetcher:
-    limits = Limits(connect=fetch.connect, read=fetch.read, total=fetch.total, largest=fetch.largest)
-    return HttpFetcher(fetch.contact, limits=limits, allow=fetch.allow, resolve=fetch.resolve, rules=rules, clock=clock)
+        yield OpenWeb(fetcher, Robots(ask, http.agent, clock=clock, urls=rules, longest_delay=fetch.longest_delay))

@@ -5,7 +5,7 @@
 Live crawls, resumed ones and re-judged ones all go through here. A page from the web brings only itself. A page from
 the records also brings the judgement and the scores that are stored, and these are used instead of new ones.
 
-A step owns no network, no disk and no clock. All that changes is in the `CrawlState`; `keep` is given what was taken in.
+A step owns no network, no disk and no clock. All that changes is in the `CrawlState`. What was taken in goes to `keep`.
 """
 
 from __future__ import annotations

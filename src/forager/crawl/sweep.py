@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from forager.frontier.facts import BATCH, Facts, Slice
+from forager.frontier.facts import BATCH, Facts, WaitingSlice
 from forager.types import Floats, Frontier, Graph, Ids, Policy, Rescores, WaitingBatch
 
 
@@ -66,7 +66,7 @@ class Sweep:
         scores = next(self._strategy.rescore([shown.batch], self._graph))
         return ids, *shown.settle(scores, self._policy)
 
-    def cut(self, start: int) -> Slice | None:
+    def cut(self, start: int) -> WaitingSlice | None:
         """The slice that begins there; None: there is none, or no need any more."""
         if self._stopped or start >= len(self._ids):
             return None
@@ -85,10 +85,10 @@ class _Slices:
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
-        self.shown: list[Slice] = []  # whose scores are still to come
+        self.shown: list[WaitingSlice] = []  # whose scores are still to come
         self.before: list[Floats] = []  # the scores all had
 
-    def _cut(self, start: int) -> Slice | None:
+    def _cut(self, start: int) -> WaitingSlice | None:
         return self._sweep.cut(start)
 
     def __iter__(self) -> Iterator[WaitingBatch]:
@@ -108,8 +108,8 @@ class _SlicesOfLoop(_Slices):
         super().__init__(sweep)
         self._loop = loop
 
-    def _cut(self, start: int) -> Slice | None:
-        async def cut() -> Slice | None:
+    def _cut(self, start: int) -> WaitingSlice | None:
+        async def cut() -> WaitingSlice | None:
             return self._sweep.cut(start)
 
         return asyncio.run_coroutine_threadsafe(cut(), self._loop).result()

@@ -1,14 +1,13 @@
-"""Critics: is this page what we look for? One file a critic."""
+"""Critics: is this page what we look for? Each critic has a file of its own."""
 
 from collections.abc import Mapping
 from typing import cast
 
 from forager import registry
-from forager.critics.combine import And, Not, Or
+from forager.critics.combine import And, Mixed, Not, Or
 from forager.critics.cosine import Cosine
 from forager.critics.description import Description
-from forager.critics.lexical import Lexical
-from forager.critics.mixed import Mixed
+from forager.critics.lexical import LexicalCritic
 from forager.critics.mlp import Mlp
 from forager.critics.naive_bayes import NaiveBayes
 from forager.critics.predicate import Function, Predicate
@@ -23,19 +22,19 @@ CRITICS: dict[str, registry.Maker] = {
     "cosine": Cosine,
     "rocchio": Rocchio,
     "description": Description,
-    "lexical": Lexical,
+    "lexical": LexicalCritic,
     "predicate": Predicate,
 }
 GROUP = "forager.critics"  # of entry points
 
 
 def critic_names() -> list[str]:
-    """The critics there are, those of plug-ins too."""
+    """The names of all critics, also of those from plug-ins."""
     return registry.names(CRITICS, GROUP)
 
 
 def make_critic(name: str, given: Mapping[str, object], params: Mapping[str, object]) -> Critic:
-    """The critic of that name, made of what it asks for of `given` and of the parameters of a configuration."""
+    """The critic of that name. It gets what it asks for from `given`, and the parameters of a configuration."""
     maker = registry.find("critic", name, builtin=CRITICS, group=GROUP)
     return cast(Critic, registry.make(maker, given, params))
 
@@ -47,7 +46,7 @@ __all__ = [
     "Cosine",
     "Description",
     "Function",
-    "Lexical",
+    "LexicalCritic",
     "LinearSvm",
     "Mixed",
     "Mlp",

@@ -1,9 +1,14 @@
-"""Critics of critics: all of them, any of them, not this one.
+"""Critics made of other critics: all of them, any of them, not this one, the mean of them.
 
     relevance(a & b) = min(a, b)        relevance(a | b) = max(a, b)        relevance(~a) = 1 - a
+    relevance(Mixed(a, b, …)) = mean of a, b, …
 
-Minimum and maximum keep yes and no exact, and a & a is a; a product would take two critics for independent, which two
-that read the same words never are. Nested at will: `biology & ~(Predicate(language="de") | shop)`.
+With minimum and maximum, yes and no stay exact, and a & a is a. A product would be right only for independent critics,
+and two critics that read the same words never are. They can be nested: `biology & ~(Predicate(language="de") | shop)`.
+
+`Mixed` is for several ways of saying what is wanted. It takes the mean, because each critic gives a probability of the
+same thing and makes errors of its own. A critic that finds nothing (no keyword is on the page) should count against the
+page, but not rule it out.
 """
 
 from __future__ import annotations
@@ -14,7 +19,8 @@ import numpy as np
 import xxhash
 
 from forager.errors import ForagerError
-from forager.types import Critic, Judgement, Page
+from forager.learn.focus import in_focus
+from forager.types import Critic, Floats, Judgement, Mask, Page
 
 RELEVANT_OR_NOT = ("relevant", "other")  # the classes of a critic that only says yes or no
 RELEVANT = ("relevant",)
@@ -39,7 +45,7 @@ class Combines:
 
 
 class _Combination(Combines):
-    """Several critics, and a rule that makes one number of what they say of a page."""
+    """Several critics, and a rule that makes one number of their relevances."""
 
     name = ""
     focus = RELEVANT
@@ -59,11 +65,10 @@ class _Combination(Combines):
 
     @property
     def version(self) -> str:
-        of = xxhash.xxh3_64_intdigest(" ".join(critic.version for critic in self.critics).encode())
-        return f"{self.name}-{of & 0xFFFFFFFF:08x}"
+        return _version(self.name, self.critics)
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
-        """Fit each critic on the same pages, which are therefore all held in memory while this runs."""
+        """Fit each critic on the same pages. All pages are in memory while this runs."""
         pages, labels = list(pages), list(labels)
         for critic in self.critics:
             critic.fit(pages, labels)
@@ -78,7 +83,7 @@ class _Combination(Combines):
 
 
 class And(_Combination):
-    """As relevant as the critic that thinks least of the page."""
+    """The smallest relevance that any of the critics gives."""
 
     name = "and"
 
@@ -88,7 +93,7 @@ class And(_Combination):
 
 
 class Or(_Combination):
-    """As relevant as the critic that thinks most of the page."""
+    """The largest relevance that any of the critics gives."""
 
     name = "or"
 
@@ -98,7 +103,7 @@ class Or(_Combination):
 
 
 class Not(_Combination):
-    """What the critic does not want."""
+    """Wants what the critic does not want."""
 
     name = "not"
 
@@ -109,3 +114,56 @@ class Not(_Combination):
     def rule(said: Iterable[float]) -> float:
         (relevance,) = said
         return 1 - relevance
+
+
+class Mixed(Combines):
+    """The mean of several critics: of examples, keywords and a sentence side by side.
+
+    Classes and focus are those of the first critic; its topics are scaled so that the focus sums to the relevance.
+    """
+
+    def __init__(self, *critics: Critic) -> None:
+        if not critics:
+            raise ForagerError("a mix of no critics: give at least one")
+        self.critics = critics
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.critics[0].classes
+
+    @property
+    def focus(self) -> tuple[str, ...]:
+        return self.critics[0].focus
+
+    @property
+    def version(self) -> str:
+        return _version("mixed", self.critics)
+
+    def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
+        """Fit the first critic. The others are not learnt: the user has given them in words."""
+        self.critics[0].fit(pages, labels)
+
+    def judge(self, pages: Sequence[Page]) -> list[Judgement]:
+        version, focus = self.version, np.array([in_focus(name, self.focus) for name in self.classes], bool)
+        each = [critic.judge(pages) for critic in self.critics]
+        return [_mean(said, focus, version) for said in zip(*each, strict=True)]
+
+
+def _mean(said: Sequence[Judgement], focus: Mask, version: str) -> Judgement:
+    relevance = float(np.mean([one.relevance for one in said]))
+    raw = float(np.mean([one.raw for one in said]))
+    return Judgement(relevance, raw, _scaled(said[0].topics, focus, relevance), version)
+
+
+def _scaled(topics: Floats, focus: Mask, relevance: float) -> Floats:
+    """Topics in the same proportions, with the focus scaled to sum to the relevance, and the rest to 1 - relevance."""
+    scaled = topics.copy()
+    for side, share in ((focus, relevance), (~focus, 1 - relevance)):
+        whole = topics[side].sum()
+        scaled[side] = topics[side] * (share / whole) if whole > 0 else share / max(1, side.sum())
+    return scaled
+
+
+def _version(name: str, critics: Sequence[Critic]) -> str:
+    content = xxhash.xxh3_64_intdigest(" ".join(critic.version for critic in critics).encode())
+    return f"{name}-{content & 0xFFFFFFFF:08x}"

@@ -1,13 +1,13 @@
-"""Is this page about what a sentence says, or what a few examples are about? No counter-examples are needed.
+"""Is this page about the same as a sentence, or as a few examples? No counter-examples are needed.
 
-    v(text)      mean of the static embeddings of its tokens, of length 1                             -> embeddings.py
+    v(text)      mean of the static embeddings of its tokens, of length 1                            -> learn/embeddings
     q            v(sentence), or the mean of v over the examples, or the mean of both, of length 1
     z(u)         = q . v(first `characters` of u: title, description, text)
     relevance(u) = sigmoid(slope (z(u) - middle))
 
-Sentence alone: middle = .25, slope = 20, which suited twelve topics of an encyclopaedia, each described in a line.
-With examples: middle = mean over the examples e of v(e) . q without e, so that a typical one gets one half.
-Pages that are not wanted may be given, and are not looked at.
+For a sentence alone, middle = .25 and slope = 20: these did well on twelve topics of an encyclopaedia, each described
+in a line. With examples, middle = mean over the examples e of v(e) . q, q made without e: a typical example gets one
+half. Pages that are not wanted may be given, but are not used.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ OTHER = "other"
 
 
 class Description(Combines):
+    """Reads the first `characters` of title, description and text of a page."""
+
     def __init__(self, *, focus: Sequence[str] = ("wanted",), sentence: str = "", characters: int = 4_000) -> None:
         self.focus = (focus,) if isinstance(focus, str) else tuple(focus)
         self._sentence, self._characters = " ".join(sentence.split()), characters
@@ -46,7 +48,7 @@ class Description(Combines):
         return f"description-{self._digest:08x}"
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
-        """Take the pages in focus for examples, in place of those before."""
+        """Take the pages in focus for examples; earlier examples are forgotten."""
         pairs = zip(pages, labels, strict=True)
         texts = [self._text(page) for page, label in pairs if in_focus(label, self.focus)]
         if not texts:
@@ -58,7 +60,7 @@ class Description(Combines):
         if not len(self._target):
             raise ForagerError("this description critic knows nothing yet: give it a sentence, or fit it on examples")
         vectors = embed([self._text(page) for page in pages])
-        cosines = [float(vector @ self._target) for vector in vectors]  # a product of all would differ in the last bit
+        cosines = [float(vector @ self._target) for vector in vectors]  # one product for all differs in the last bit
         relevances = [sigmoid(SLOPE * (z - self._middle)) for z in cosines]
         return [Judgement(r, r, np.array([r, 1 - r], np.float32), self.version) for r in relevances]
 
@@ -81,7 +83,7 @@ class Description(Combines):
         return f"{page.title} {page.description} {page.text(0, len(page.leaves) - 1)}"[: self._characters]
 
     def _aim(self) -> None:
-        """Where to look, and how near is near enough."""
+        """Compute q and the middle."""
         said = embed([self._sentence])[0] if self._sentence else None
         examples, self._middle = self._examples, MIDDLE
         means = examples.mean(axis=0, keepdims=True) if len(examples) else np.empty((0, 0), np.float32)
@@ -93,7 +95,7 @@ class Description(Combines):
 
 
 def _toward(means: Floats, said: Floats | None) -> Floats:
-    """The direction of each mean and of what was said, a row each."""
+    """q for each mean: its direction, averaged with that of the sentence if there is one."""
     if not len(means):
         return np.asarray(said)[None, :]
     return _unit(_unit(means) + said) if said is not None else _unit(means)

@@ -1,21 +1,23 @@
-"""Critics that are a function of the pages they were shown: what they have in common.
+"""What critics have in common that learn from example pages and from nothing else.
 
-A critic is fitted to a corpus (corpus.py). Its model gives each page
+Such a critic is fitted to a corpus (corpus.py). Its model gives each page
 
-    z          the evidence that the page is wanted, on a scale of the model's own, larger for more
+    z          the evidence that the page is wanted, on a scale of the model's own; larger means more
     raw        the same as a number in [0,1]
     shares     of each class within its side: they sum to 1 over the focus, and to 1 over the rest
 
-and then, with slope and bias fitted to pages that were left out of the training when they were scored (where there are
-fewer than 8 pages of a side: with the slope that is usual, and even odds halfway between the two sides),
+Slope and bias are fitted to z of pages that were left out of the training when they were scored. If a side has fewer
+than 8 such pages, the slope is the usual one, and even odds lie halfway between the two sides. Then
 
-    relevance  = sigmoid(slope z + bias), or raw where `calibrate` is off
+    relevance  = sigmoid(slope z + bias), or raw if `calibrate` is off
     topics     = shares * relevance over the focus, shares * (1 - relevance) over the rest
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import ClassVar, Protocol, Self
@@ -23,16 +25,16 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 import xxhash
 
-from forager.critics.columns import Platt, measured
 from forager.critics.combine import Combines
-from forager.critics.corpus import Corpus, Gathering, focus_of
+from forager.critics.corpus import Corpus, CorpusMaker, focus_of
 from forager.errors import ForagerError
-from forager.learn.calibration import Quality, Reals, sigmoid
+from forager.learn.calibration import Platt, Quality, platt_quality, sigmoid
+from forager.learn.linear import Reals
 from forager.types import Bag, Floats, Judgement, Mask, Page, Parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opinion:
+class PageEvidence:
     """What a model says of a page."""
 
     z: float
@@ -40,15 +42,17 @@ class Opinion:
     shares: Floats  # (c,)
 
 
-class Model(Protocol):
-    def opinion(self, bag: Bag) -> Opinion: ...
+class ExampleModel(Protocol):
+    """What a critic learns from a corpus."""
+
+    def evidence(self, bag: Bag) -> PageEvidence: ...
     def parts(self) -> Mapping[str, object]:
-        """What cannot be made again from the corpus, or only slowly."""
+        """What cannot be computed again from the corpus, or only slowly."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HeldOut:
-    """The evidence for pages that the model was not shown; nan where that could not be had."""
+class LeftOut:
+    """The evidence for each page held, from a model that was not trained on it; nan where there is no such model."""
 
     z: Reals  # (h,) aligned with the corpus
     raw: Reals  # (h,)
@@ -58,7 +62,7 @@ class HeldOut:
 class _Fitted:
     corpus: Corpus
     focus: Mask  # (c,)
-    model: Model
+    model: ExampleModel
     platt: Platt
     told: str
     quality: Quality | None
@@ -66,7 +70,7 @@ class _Fitted:
 
 
 class FromExamples(Combines):
-    """Each critic says how to learn a model from a corpus, and how to load one."""
+    """A critic says how to learn a model from a corpus (`_learn`), and how to load one (`_load`)."""
 
     name: ClassVar[str]
     usual: ClassVar[Platt]  # typical of what is fitted; for pages too few to fit anything
@@ -78,13 +82,13 @@ class FromExamples(Combines):
         if most < 2:
             raise ForagerError(f"most = {most} pages to learn from: give 2 or more")
         self._calibrate, self._seed = calibrate, seed
-        self._gathering = Gathering(self.focus, most, seed)
+        self._maker = CorpusMaker(self.focus, most, seed)
         self._fitted: _Fitted | None = None
 
-    def _learn(self, corpus: Corpus, focus: Mask) -> tuple[Model, HeldOut]:
+    def _learn(self, corpus: Corpus, focus: Mask) -> tuple[ExampleModel, LeftOut]:
         raise NotImplementedError
 
-    def _load(self, corpus: Corpus, focus: Mask, parts: Parts) -> Model:
+    def _load(self, corpus: Corpus, focus: Mask, parts: Parts) -> ExampleModel:
         raise NotImplementedError
 
     @property
@@ -97,30 +101,30 @@ class FromExamples(Combines):
 
     @property
     def calibration(self) -> str:
-        """How the calibration came about, for people."""
+        """Where the calibration comes from, in words."""
         if self._fitted is None:
             return "untrained"
         return self._fitted.told if self._calibrate else "none: raw values"
 
     @property
     def quality(self) -> Quality | None:
-        """On pages left out of the training when they were scored; None where they are too few."""
+        """On pages left out of the training when they were scored; None if they are too few."""
         return self._fitted.quality if self._fitted else None
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
-        """Learn from these pages and nothing else. Each is looked at once and not kept."""
-        self._train(self._gathering.of(pages, labels))
+        """Learn from these pages and nothing else. Each page is read once; only a sample is kept."""
+        self._train(self._maker.gathered(pages, labels))
 
     def feedback(self, pages: Sequence[Page], wanted: Sequence[bool]) -> None:
-        """Learn besides what somebody says of these pages, whatever was said of them before.
+        """Learn also from these pages, which somebody has judged. What was said of them before no longer counts.
 
-        The classes stay as they are: a page goes to the class of its side that it looks most like.
+        No class is added: a page goes to the class of its side that it looks most like.
         """
-        focus = self._known("ask for feedback").focus
+        focus = self._known("give feedback").focus
         sides = [focus if yes else ~focus for yes in wanted]
         judged = zip(self.judge(pages), sides, strict=True)
         labels = [self.classes[int(np.argmax(np.where(side, one.topics, -1)))] for one, side in judged]
-        self._train(self._gathering.labelled(self._known("").corpus, pages, labels))
+        self._train(self._maker.labelled(self._known("").corpus, pages, labels))
 
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
         fitted = self._known("judge")
@@ -130,7 +134,7 @@ class FromExamples(Combines):
         fitted = self._known("save it")
         return {
             "focus": list(self.focus),
-            "seed": self._gathering.seed,
+            "seed": self._maker.seed,
             **fitted.corpus.to_parts(),
             **fitted.model.parts(),
             "platt": asdict(fitted.platt),
@@ -139,9 +143,9 @@ class FromExamples(Combines):
         }
 
     def from_parts(self, parts: Parts) -> Self:
-        """With another focus than the parts were made for, it learns anew from the pages kept in them."""
+        """If the focus is not the one the parts were made for, it learns again from the pages kept in them."""
         other, corpus = copy(self), Corpus.from_parts(parts)
-        other._gathering = replace(self._gathering, seed=parts["seed"])  # pages are known again by their hashes
+        other._maker = replace(self._maker, seed=parts["seed"])  # so that known pages have the same hashes
         if list(self.focus) != list(parts["focus"]):
             other._train(corpus)
             return other
@@ -152,9 +156,9 @@ class FromExamples(Combines):
         return other
 
     def merge(self, parts: Sequence[Parts]) -> Parts:
-        """What is learnt from the pages of all of them."""
+        """What is learnt from the pages of all parts together."""
         whole = copy(self)
-        whole._train(self._gathering.joined([Corpus.from_parts(part) for part in parts]))
+        whole._train(self._maker.joined([Corpus.from_parts(part) for part in parts]))
         return whole.parts()
 
     def _known(self, what: str) -> _Fitted:
@@ -165,7 +169,7 @@ class FromExamples(Combines):
 
     def _train(self, corpus: Corpus) -> None:
         focus = focus_of(corpus.classes, self.focus)
-        if len(set(focus[corpus.codes].tolist())) < 2:  # feedback may have taken the last page of a side
+        if len(set(focus[corpus.codes].tolist())) < 2:  # feedback may have changed the label of the last page of a side
             raise ForagerError("all pages are wanted, or none is: give pages of both kinds")
         model, left_out = self._learn(corpus, focus)
         usable = np.isfinite(left_out.z)
@@ -173,31 +177,43 @@ class FromExamples(Combines):
         wanted = focus[corpus.codes][usable]
         platt, sides = Platt.fitted(z, wanted, weights), f"{wanted.sum()} wanted pages and {(~wanted).sum()} others"
         told = f"fitted to {sides}, each left out when scored" if platt else f"default: {sides} teach too little"
-        found = measured(z, raw, wanted, weights) if platt else None
+        found = platt_quality(z, raw, wanted, weights) if platt else None
         self._keep(corpus, focus, model, platt or self.usual.halfway(z, wanted), told, found)
 
     def _keep(
-        self, corpus: Corpus, focus: Mask, model: Model, platt: Platt, told: str, quality: Quality | None
+        self, corpus: Corpus, focus: Mask, model: ExampleModel, platt: Platt, told: str, quality: Quality | None
     ) -> None:
         content = _digest({**corpus.to_parts(), **model.parts()}, (self.focus, platt, self._calibrate))
         version = f"{self.name}-{content & 0xFFFFFFFF:08x}"
         self._fitted = _Fitted(corpus, focus, model, platt, told, quality, version)
 
     def _judged(self, fitted: _Fitted, page: Page) -> Judgement:
-        said = fitted.model.opinion(page.bag)
-        odds = fitted.platt.log_odds(said.z)
-        yes, no = (sigmoid(odds), sigmoid(-odds)) if self._calibrate else (said.raw, 1 - said.raw)
-        topics = said.shares * np.where(fitted.focus, np.float32(yes), np.float32(no))
-        return Judgement(yes, said.raw, topics, fitted.version)
+        found = fitted.model.evidence(page.bag)
+        odds = fitted.platt.log_odds(found.z)
+        yes, no = (sigmoid(odds), sigmoid(-odds)) if self._calibrate else (found.raw, 1 - found.raw)
+        topics = found.shares * np.where(fitted.focus, np.float32(yes), np.float32(no))
+        return Judgement(yes, found.raw, topics, fitted.version)
 
 
 def shared_out(weights: Floats, focus: Mask) -> Floats:
-    """Shares within each side in proportion to weights >= 0; equal ones where a side weighs nothing."""
+    """Shares within each side, in proportion to weights >= 0; equal shares in a side whose weights are all 0."""
     shares = np.empty(len(weights), np.float32)
     for side in (focus, ~focus):
         total = weights[side].sum()
         shares[side] = weights[side] / total if total > 0 else 1 / side.sum()
     return shares
+
+
+@contextmanager
+def fitting() -> Iterator[None]:
+    """For a fit by scikit-learn: in one thread, because several wait for each other on a busy machine; and without the
+    warning that it stopped before the end, because its steps are bounded on purpose."""
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def _digest(parts: Mapping[str, object], others: object) -> int:

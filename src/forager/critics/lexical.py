@@ -1,21 +1,19 @@
-"""On which level of a topic path is this page? Terms of a few example pages a level stand for it.
+"""On which level of a topic path is this page? Each level is known by the terms of a few example pages.
 
-The topic is a directory path: level 1 is the target, 2 its parent, …; n is the highest level that has terms. With the
-page level of `forager.learn.lexical.levels`, n + 1 where the page fits nowhere,
+The topic is a directory path: level 1 is the target, 2 its parent, …; n is the highest level that has terms. level(u)
+is the page level of `forager.learn.lexical.levels`, n + 1 if the page fits no level; s(u) is its score at level 1.
 
-    relevance(u) = (n - level(u) + s(u) / (1 + s(u))) / n        0 where it fits nowhere
+    relevance(u) = (n - level(u) + s(u) / (1 + s(u))) / n        counts = "finer": pages of one level differ (ours)
+                   (n + 1 - level(u)) / n                        counts = "levels"
+                   1 at level 1, 0 elsewhere                     counts = "target", as in the thesis
 
-s(u) being the page score at level 1, so that pages of one level are told apart (ours); or, where `counts` is "levels",
-(n + 1 - level(u)) / n; or, where it is "target", 1 at level 1 and 0 elsewhere, as the thesis counts.
+It is 0 for a page that fits no level. `topics` is 1 for the topic of the page's level and 0 for all others.
 
-topics is 1 for that level's topic and 0 for all others.
-
-A page labelled with the target, or below it, is an example of level 1; one labelled with a topic above it, or with its
-Other (`forager.topics.directory`), an example of that topic's level. A level's list is the union of the terms of its
-examples, of which the strongest are kept; a term's C-value is the largest that it has in one of them
-(`forager.learn.lexical.cvalue`).
-Weighed by rarity (`idf`), C-values are multiplied with it, in pages to be judged as in examples; the sample is the
-pages shown, whatever their labels.
+A page that is labelled with the target, or below it, is an example of level 1. A page that is labelled with a topic
+above the target, or with the Other of that topic (`forager.topics.directory`), is an example of that topic's level. The
+list of a level is the union of the terms of its examples; the strongest terms are kept. The C-value of a term is the
+largest that it has in an example (`forager.learn.lexical.cvalue`). With `idf`, C-values are multiplied by rarity, in
+examples and in pages to be judged; the sample for it is all training pages, whatever their labels.
 """
 
 from __future__ import annotations
@@ -35,15 +33,15 @@ from forager.critics.combine import Combines
 from forager.errors import ForagerError
 from forager.learn.focus import below
 from forager.learn.lexical.cvalue import Mode, Rarity, TermList, candidates_of, rank
-from forager.learn.lexical.levels import Place, Settings, TopicLevels
+from forager.learn.lexical.levels import LevelSettings, PagePlace, TopicLevels
 from forager.learn.lexical.phrases import Candidates
 from forager.types import Judgement, Page, Parts, Region
 
 OTHER = "other"
-OWN = ".Other"  # under a topic of a directory: pages of that very topic, not of one below it
-TOP = "Top"  # the level above a path, where there is one: all that is in no other
-MOST, PAGES = 160, 100  # terms a level, and examples of a level that are read
-SHARED = 2  # pages of the sample that must have a term for its rarity to be known
+OWN = ".Other"  # below a topic of a directory: pages of that topic itself, not of one below it
+TOP = "Top"  # the level above a path, if there is one: all pages of no other level
+MOST, PAGES = 160, 100  # terms of a level, and examples of a level that are read
+SHARED = 2  # so many pages of the sample must have a term, or its rarity is not kept
 SHOWN = 20  # matches that explain a level
 
 
@@ -51,7 +49,7 @@ class PageTerms:
     """Finds the terms of a page. The last page is remembered, because critic and strategy see it in turn."""
 
     def __init__(self, mode: Mode, rarity: Rarity | None = None, *, navigation: bool = True) -> None:
-        """`navigation`: menus and footers are read too."""
+        """`navigation`: read menus and footers too."""
         self.mode, self.rarity, self.navigation = mode, rarity, navigation
         self._last: tuple[Page | None, TermList] = (None, TermList.of({}))
 
@@ -69,9 +67,9 @@ class PageTerms:
         return rank(candidates, self.mode, self.rarity)
 
 
-class _Few:
-    """The candidates of at most so many pages, those whose URLs have the smallest hashes: whatever order they come in,
-    the same sample, and a fair one."""
+class _CandidateSample:
+    """The candidates of at most `most` pages: those whose URLs have the smallest hashes. The sample does not depend on
+    the order of the pages."""
 
     def __init__(self, most: int) -> None:
         self._most, self.seen = most, 0
@@ -99,8 +97,8 @@ class _Fitted:
     version: str
 
 
-class Lexical(Combines):
-    """Of several topics in focus, one above the other, the deepest is the target."""
+class LexicalCritic(Combines):
+    """The target is the topic in focus. If several are in focus, one must be below all others: that is the target."""
 
     def __init__(
         self,
@@ -121,7 +119,7 @@ class Lexical(Combines):
         self.focus = (self.target,)
         if terms < 1 or pages < 1:
             raise ForagerError(f"lexical: {terms} terms of {pages} pages a level: give 1 or more of both")
-        self.settings = Settings(weighted=weighted, strict=strict, parent_terms=parent_terms)
+        self.settings = LevelSettings(weighted=weighted, strict=strict, parent_terms=parent_terms)
         self.mode, self.most, self.pages, self.idf = Mode(mode), terms, pages, idf
         self.above, self.counts, self.navigation = above, counts, navigation
         self._fitted: _Fitted | None = None
@@ -139,12 +137,12 @@ class Lexical(Combines):
 
     @property
     def examples(self) -> tuple[int, ...]:
-        """How many pages each level was taught with."""
+        """How many example pages each level had."""
         return self._known("ask for its examples").examples
 
     @property
     def ignored(self) -> int:
-        """How many pages it was shown that are of no level."""
+        """How many training pages are of no level."""
         return self._known("ask what it ignored").ignored
 
     @property
@@ -159,31 +157,34 @@ class Lexical(Combines):
         return self._known("ask for terms").terms(page)
 
     def level_of(self, page: Page) -> int:
-        """From 1 to n, or n + 1 where it fits nowhere."""
+        """From 1 to n, or n + 1 if the page fits no level."""
         return self._place(page).level
 
-    def _place(self, page: Page) -> Place:
+    def _place(self, page: Page) -> PagePlace:
         found = self.terms_of(page)
         return self.levels.page_place(found.terms, found.weights)
 
     # ---- learning
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
-        """Learn from these pages and nothing else. Each is looked at once and not kept."""
+        """Learn from these pages and nothing else. Each page is read once and not kept."""
         reader = PageTerms(self.mode, navigation=self.navigation)
-        *taught, rest = [_Few(self.pages) for _ in self.path] + [_Few(self.pages if self.idf else 0)]
+        taught, rest = (
+            [_CandidateSample(self.pages) for _ in self.path],
+            _CandidateSample(self.pages if self.idf else 0),
+        )
         for page, label in zip(pages, labels, strict=True):
             level = self._level_taught(label)
             (rest if level is None else taught[level]).offer(page, reader)
         if not taught[0].seen:
-            none = f"none of {rest.seen + sum(few.seen for few in taught)} pages is labelled with it or below it"
+            none = f"none of {rest.seen + sum(sample.seen for sample in taught)} pages is labelled with it or below it"
             raise ForagerError(f"no example of {self.target}: {none}; give at least one")
         reader = PageTerms(self.mode, _rarity([*taught, rest]) if self.idf else None, navigation=self.navigation)
-        lists = [TermList.union(map(reader.ranked, few)).top(self.most) for few in taught]
-        self._keep(lists, reader, [few.seen for few in taught], rest.seen)
+        lists = [TermList.union(map(reader.ranked, sample)).top(self.most) for sample in taught]
+        self._keep(lists, reader, [sample.seen for sample in taught], rest.seen)
 
     def _level_taught(self, label: str) -> int | None:
-        """Of which level a page so labelled is an example, from 0."""
+        """The level, from 0, of which a page with this label is an example; None: of no level."""
         label = label.removesuffix(OWN)
         if below(label, self.target):
             return 0
@@ -194,11 +195,15 @@ class Lexical(Combines):
     def _keep(self, lists: Sequence[TermList], terms: PageTerms, examples: Sequence[int], ignored: int) -> None:
         levels = TopicLevels([each.terms for each in lists], [each.weights for each in lists], self.settings)
         classes = (*self.path[: levels.count], OTHER)
-        said = (levels.terms, [each.tolist() for each in levels.weights], self.settings, classes, self.counts)
+        self._fitted = _Fitted(levels, terms, tuple(examples), ignored, classes, self._version(levels, terms, classes))
+
+    def _version(self, levels: TopicLevels, terms: PageTerms, classes: tuple[str, ...]) -> str:
+        settings = repr(self.settings).removeprefix("Level")  # earlier versions called it Settings: the hash must stay
         rarity = sorted(terms.rarity.df.items()) if terms.rarity else None
-        content = xxhash.xxh3_64_intdigest(repr((*said, terms.mode, terms.navigation, rarity)).encode())
-        version = f"lexical-{content & 0xFFFFFFFF:08x}"
-        self._fitted = _Fitted(levels, terms, tuple(examples), ignored, classes, version)
+        lists = levels.terms, [each.tolist() for each in levels.weights]
+        others = classes, self.counts, terms.mode, terms.navigation, rarity
+        content = f"({', '.join([*map(repr, lists), settings, *map(repr, others)])})"
+        return f"lexical-{xxhash.xxh3_64_intdigest(content.encode()) & 0xFFFFFFFF:08x}"
 
     # ---- judging
 
@@ -213,7 +218,7 @@ class Lexical(Combines):
         topics[place.level - 1] = 1
         return Judgement(relevance, relevance, topics, version)
 
-    def _relevance(self, place: Place) -> float:
+    def _relevance(self, place: PagePlace) -> float:
         n = self.levels.count
         if self.counts == "target":
             return float(place.level == 1)
@@ -248,7 +253,7 @@ class Lexical(Combines):
         }
 
     def from_parts(self, parts: Parts) -> Self:
-        """Terms are found as they were when it was taught, whatever `mode` and `idf` say now."""
+        """Terms are found as when it was trained, whatever `mode` and `idf` say now."""
         self._check(parts)
         other, levels = copy(self), TopicLevels.from_parts(parts, self.settings)
         lists = [TermList(terms, weights) for terms, weights in zip(levels.terms, levels.weights, strict=True)]
@@ -259,10 +264,11 @@ class Lexical(Combines):
         return other
 
     def merge(self, parts: Sequence[Parts]) -> Parts:
-        """What is learnt from the examples of all of them. With `idf` nearly so: each has weighed by its own sample."""
+        """What is learnt from the examples of all parts. With `idf` only nearly: each part has used a sample of its
+        own."""
         each = [self.from_parts(part)._known("merge") for part in parts]
         whole, first = copy(self), each[0].terms
-        rarity = _together([one.terms.rarity for one in each if one.terms.rarity])
+        rarity = _joined([one.terms.rarity for one in each if one.terms.rarity])
         terms = PageTerms(first.mode, rarity, navigation=self.navigation)
         whole._keep(
             [TermList.union(lists).top(self.most) for lists in zip(*map(_lists, each), strict=True)],
@@ -294,12 +300,12 @@ def _target(focus: Sequence[str]) -> str:
 
 
 def _without_navigation(page: Page) -> Page:
-    aside = np.isin(page.regions, (Region.NAVIGATION, Region.FOOTER)).tolist()
-    return replace(page, leaves=tuple("" if away else leaf for leaf, away in zip(page.leaves, aside, strict=True)))
+    around = np.isin(page.regions, (Region.NAVIGATION, Region.FOOTER)).tolist()
+    return replace(page, leaves=tuple("" if away else leaf for leaf, away in zip(page.leaves, around, strict=True)))
 
 
 def _rarity(sample: Iterable[Iterable[Candidates]]) -> Rarity:
-    """What only one page has is taken for as rare as what none has: there is too much of it to keep."""
+    """A term of a single page is taken for as rare as a term of no page: there are too many of them to keep."""
     rarity = Rarity.of(chain.from_iterable(sample))
     return Rarity(rarity.documents, {term: pages for term, pages in rarity.df.items() if pages >= SHARED})
 
@@ -308,7 +314,7 @@ def _lists(fitted: _Fitted) -> list[TermList]:
     return [TermList(*level) for level in zip(fitted.levels.terms, fitted.levels.weights, strict=True)]
 
 
-def _together(rarities: Sequence[Rarity]) -> Rarity | None:
+def _joined(rarities: Sequence[Rarity]) -> Rarity | None:
     df = Counter[str]()
     for each in rarities:
         df.update(each.df)

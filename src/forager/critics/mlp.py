@@ -1,13 +1,13 @@
 """A neural network with one hidden layer.
 
-    h(u)      = max(0, x(u) W + b)                             x: TF-IDF over the most frequent terms -> tfidf.py
+    h(u)      = max(0, x(u) W + b)                             x: TF-IDF over the most frequent terms -> learn/tfidf
     Pr(c|u)   = softmax over the classes of h(u) V + d
     raw       = sum over the classes c in focus of Pr(c|u)
     z         = log raw - log (1 - raw)
     relevance = sigmoid(slope z + bias)                        fitted to z of pages left out, in 5 folds
 
-The weights minimise the log-loss + decay |W, V|^2 / 2, by L-BFGS, in a bounded number of steps. scikit-learn fits,
-and is imported only then; judging is two products with our own weights.
+The weights minimise the log-loss + decay |W, V|^2 / 2, by L-BFGS, in a bounded number of steps. scikit-learn trains,
+and is imported only then. To judge is two products with the weights.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from forager.critics.columns import Columns, Places, Platt, cross_validated, fitting
 from forager.critics.corpus import Corpus
-from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
+from forager.critics.from_examples import FromExamples, LeftOut, PageEvidence, fitting, shared_out
 from forager.errors import ForagerError
-from forager.learn.calibration import Reals
+from forager.learn.calibration import Places, Platt, cross_validated
+from forager.learn.linear import Reals
 from forager.learn.naive_bayes import log_odds
+from forager.learn.tfidf import TfidfColumns
 from forager.types import Bag, Floats, Mask, Parts
 
 
@@ -33,25 +34,25 @@ class _Layers:
     hidden: Floats  # (v, k) W
     hidden_bias: Floats  # (k,) b
     out: Floats  # (k, c) V
-    out_bias: Floats  # (c,) d; -inf for a class that was not there
+    out_bias: Floats  # (c,) d; -inf for a class without training pages
 
     def scores(self, summed: Floats) -> Reals:
-        """(…, c) log Pr(c|u) and a constant, of x W."""
+        """(…, c) log Pr(c|u), but for a constant; `summed` is x W."""
         return np.asarray(np.maximum(summed + self.hidden_bias, 0) @ self.out + self.out_bias, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Net:
-    columns: Columns
+    columns: TfidfColumns
     layers: _Layers
     focus: Mask  # (c,)
 
-    def opinion(self, bag: Bag) -> Opinion:
+    def evidence(self, bag: Bag) -> PageEvidence:
         at, x = self.columns.row(bag)
         scores = self.layers.scores(x @ self.layers.hidden.take(at, axis=0))
         z = log_odds(scores, self.focus)
         chances = np.exp(scores - np.where(self.focus, scores[self.focus].max(), scores[~self.focus].max()))
-        return Opinion(z, float(expit(z)), shared_out(chances.astype(np.float32), self.focus))
+        return PageEvidence(z, float(expit(z)), shared_out(chances.astype(np.float32), self.focus))
 
     def parts(self) -> dict[str, object]:
         return {**self.columns.to_parts(), **{name: getattr(self.layers, name) for name in _Layers.__slots__}}
@@ -82,9 +83,9 @@ class Mlp(FromExamples):
             raise ForagerError(f"mlp with {told}: give at least 1 of the first three, and a decay not below 0")
         self._hidden, self._steps, self._decay, self._terms = hidden, steps, decay, terms
 
-    def _learn(self, corpus: Corpus, focus: Mask) -> tuple[_Net, HeldOut]:
-        columns, codes, classes = Columns.frequent(corpus, self._terms), corpus.codes, len(focus)
-        x = columns.rows([page.bag for page in corpus.held])
+    def _learn(self, corpus: Corpus, focus: Mask) -> tuple[_Net, LeftOut]:
+        columns, codes, classes = corpus.frequent_columns(self._terms), corpus.codes, len(focus)
+        x = columns.rows(corpus.bags)
 
         def left_out(training: Places, others: Places) -> Reals:
             layers = self._layers(x[training], codes[training], classes)
@@ -92,10 +93,10 @@ class Mlp(FromExamples):
             return np.array([log_odds(row, focus) for row in scores])
 
         z = cross_validated(codes, focus, left_out)
-        return _Net(columns, self._layers(x, codes, classes), focus), HeldOut(z, expit(z))
+        return _Net(columns, self._layers(x, codes, classes), focus), LeftOut(z, expit(z))
 
     def _load(self, corpus: Corpus, focus: Mask, parts: Parts) -> _Net:
-        return _Net(Columns.from_parts(parts), _Layers(*(parts[name] for name in _Layers.__slots__)), focus)
+        return _Net(TfidfColumns.from_parts(parts), _Layers(*(parts[name] for name in _Layers.__slots__)), focus)
 
     def _layers(self, x: Any, codes: Places, classes: int) -> _Layers:
         from sklearn.neural_network import MLPClassifier  # takes a second to import
@@ -110,7 +111,7 @@ class Mlp(FromExamples):
         with fitting():
             net.fit(x, codes)
         out, bias = np.zeros((self._hidden, classes), np.float32), np.full(classes, -np.inf, np.float32)
-        # of two classes scikit-learn gives the log-odds of the second: the softmax of those and 0
+        # of two classes scikit-learn gives only the log-odds of the second; Pr is the softmax of 0 and these
         seen = net.classes_[-net.n_outputs_ :]
         bias[net.classes_] = 0
         out[:, seen], bias[seen] = net.coefs_[1], net.intercepts_[1]

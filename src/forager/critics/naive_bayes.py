@@ -1,17 +1,17 @@
 """Multinomial naive Bayes over the classes of a taxonomy, flat (Chakrabarti, Punera & Subramanyam 2002, eq. 1 and 2).
 
-    theta[c,t]  = (1 + n(c,t)) / (|T| + n(c,*))
-    Pr(c|u)     ~ Pr(c) * product over t in u of theta[c,t] ^ n(u,t)          -> multinomial.py
+    Pr(c|u)     by naive Bayes with Laplace's law of succession               -> learn/naive_bayes
     Pr(c*|u)    = sum over the classes c in focus of Pr(c|u)                  -> Judgement.raw
     z           = log Pr(c*|u) - log (1 - Pr(c*|u))
-    relevance   = sigmoid((slope z + drift n) / (n + SHORT) + bias)           -> calibration.py
+    relevance   = sigmoid((slope z + drift n) / (n + SHORT) + bias)           -> learn/calibration
 
-n(c,t) is the number of times term t occurs in the training pages of class c, n = n(u,*) the length of page u in terms
-of the training vocabulary T; other terms are ignored. A class is in focus if it is a focus name or below one.
+n is the length of page u, in terms that some training page has. A class is in focus if it is a focus name or below one.
 
-The three numbers of the calibration are fitted to training pages, each scored by the model that never saw it: to leave
-a page out is to subtract its counts, so no second pass over the pages is needed. `topics` is Pr(c|u) at the calibrated
-temperature, (n + SHORT)/slope, within the focus and within the rest, the focus scaled to sum to the relevance exactly.
+The three numbers of the calibration are fitted to training pages. Each page is scored by the model that never saw it:
+its counts are subtracted, so no second pass over the pages is needed.
+
+`topics` is e^(score(c) slope / (n + SHORT)): Pr(c|u), made as soft as the calibration makes the odds. Over the focus it
+is scaled to sum to the relevance, over the rest to sum to 1 - relevance.
 """
 
 from __future__ import annotations
@@ -25,24 +25,21 @@ from typing import Self
 import numpy as np
 import xxhash
 
-from forager.critics import held_out
 from forager.critics.combine import Combines
-from forager.critics.held_out import Held, Sample
-from forager.errors import ForagerError, unknown
+from forager.critics.corpus import HeldPage, PageSample, focus_of, held_from_parts, held_to_parts
+from forager.errors import ForagerError
 from forager.learn.calibration import SHORT, Calibration, Quality, calibrate, quality, sigmoid
-from forager.learn.counts import Counts, Tally
+from forager.learn.counts import TermCounter, TermCounts
 from forager.learn.focus import in_focus
-from forager.learn.naive_bayes import Multinomial, log_odds, log_sum
+from forager.learn.naive_bayes import SparseNaiveBayes, log_odds, log_sum
 from forager.types import Judgement, Mask, Page, Parts
-
-COLUMNS = ("pages", "tokens", "terms", "offsets", "entries")  # of Counts, as parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trained:
-    model: Multinomial
+    model: SparseNaiveBayes
     focus: Mask  # (c,)
-    held: tuple[Held, ...]
+    held: tuple[HeldPage, ...]
     calibration: Calibration | None  # None: raw probabilities
     told: str
     quality: Quality | None
@@ -56,8 +53,8 @@ class _Trained:
 class NaiveBayes(Combines):
     """Trained on pages of several classes, of which `focus` names those we look for.
 
-    `held_out` pages are kept to calibrate on; a model has at most `max_pairs` pairs (term, class), 4 bytes each: beyond
-    that the rarest terms are left out of T.
+    At most `held_out` pages are kept for the calibration. A model has at most `max_pairs` pairs (term, class), 4 bytes
+    each: the rarest terms are left out if there would be more.
     """
 
     def __init__(
@@ -86,12 +83,12 @@ class NaiveBayes(Combines):
 
     @property
     def calibration(self) -> str:
-        """How the calibration came about, for people."""
+        """Where the calibration comes from, in words."""
         return self._trained.told if self._trained else "untrained"
 
     @property
     def quality(self) -> Quality | None:
-        """On the pages held out; None where they are too few."""
+        """On the pages held out; None if they are too few."""
         return self._trained.quality if self._trained else None
 
     @property
@@ -100,14 +97,14 @@ class NaiveBayes(Combines):
         return self._trained.size if self._trained else 0
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
-        """Learn from these pages and nothing else. Each is looked at once and not kept."""
-        tally, sample = Tally(), Sample(self._held_out, self._seed)
+        """Learn from these pages and nothing else. Each page is read once; only a sample is kept."""
+        counter, sample = TermCounter[str](), PageSample(self._held_out, self._seed)
         wanted = cache(lambda label: in_focus(label, self.focus))
         for page, label in zip(pages, labels, strict=True):
             terms = page.terms.values
-            tally.add(terms, label)
+            counter.add(terms, label)
             sample.offer(terms, label, wanted=wanted(label))
-        self._train(tally.counts(self._max_pairs), sample.held())
+        self._train(counter.counts(self._max_pairs), sample.held())
 
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
         if self._trained is None:
@@ -121,54 +118,41 @@ class NaiveBayes(Combines):
         return {
             "focus": list(self.focus),
             "classes": list(counts.classes),
-            **{name: getattr(counts, name) for name in COLUMNS},
-            **held_out.to_parts(trained.held),
+            **counts.columns(),
+            **held_to_parts(trained.held),
             "calibration": asdict(trained.calibration) if trained.calibration else None,
             "told": trained.told,
             "quality": asdict(trained.quality) if trained.quality else None,
         }
 
     def from_parts(self, parts: Parts) -> Self:
-        """With another focus than the parts were made for, the calibration is fitted anew."""
+        """If the focus is not the one the parts were made for, the calibration is fitted again."""
         other = copy(self)
-        counts = Counts(tuple(parts["classes"]), *(parts[name] for name in COLUMNS))
-        held = held_out.from_parts(parts)
+        counts = TermCounts[str].of_columns(parts["classes"], parts)
+        held = held_from_parts(parts)
         if list(self.focus) != parts["focus"] or self._calibrate != (parts["calibration"] is not None):
             other._train(counts, held)
             return other
         fitted = Calibration(**parts["calibration"]) if parts["calibration"] else None
         measured = Quality(**parts["quality"]) if parts["quality"] else None
-        model, focus = Multinomial(counts), other._mask(counts.classes)
+        model, focus = SparseNaiveBayes(counts), focus_of(counts.classes, self.focus)
         other._trained = _Trained(model, focus, held, fitted, parts["told"], measured, _version(counts, focus, fitted))
         return other
 
     def merge(self, parts: Sequence[Parts]) -> Parts:
-        """Counts add, the samples are joined, and the calibration is fitted anew."""
-        tally, sample = Tally(), Sample(self._held_out, self._seed)
+        """Counts are added, samples are joined, and the calibration is fitted again."""
+        counter, sample = TermCounter[str](), PageSample(self._held_out, self._seed)
         for part in parts:
-            tally.absorb(Counts(tuple(part["classes"]), *(part[name] for name in COLUMNS)))
-            for held in held_out.from_parts(part):
+            counter.absorb(TermCounts[str].of_columns(part["classes"], part))
+            for held in held_from_parts(part):
                 sample.keep(held, wanted=in_focus(held.label, self.focus))
         whole = copy(self)
-        whole._train(tally.counts(self._max_pairs), sample.held())
+        whole._train(counter.counts(self._max_pairs), sample.held())
         return whole.parts()
 
-    def _mask(self, classes: tuple[str, ...]) -> Mask:
-        """Which classes are in focus; some must be, and some must not."""
-        if not classes:
-            raise ForagerError("no pages to train on: give labelled pages")
-        focus = np.array([in_focus(name, self.focus) for name in classes])
-        if not focus.any():
-            raise unknown("class at or below a focus", ", ".join(self.focus), classes)
-        if focus.all():
-            raise ForagerError(
-                f"all pages are of {', '.join(classes[:3])}, in focus: give pages that are not wanted, too"
-            )
-        return focus
-
-    def _train(self, counts: Counts, held: tuple[Held, ...]) -> None:
-        focus = self._mask(counts.classes)
-        model = Multinomial(counts)
+    def _train(self, counts: TermCounts[str], held: tuple[HeldPage, ...]) -> None:
+        focus = focus_of(counts.classes, self.focus)
+        model = SparseNaiveBayes(counts)
         if not self._calibrate:
             fitted, told, measured = None, "none: raw probabilities", None
         else:
@@ -176,17 +160,20 @@ class NaiveBayes(Combines):
         self._trained = _Trained(model, focus, held, fitted, told, measured, _version(counts, focus, fitted))
 
 
-def _calibrated(model: Multinomial, focus: Mask, held: tuple[Held, ...]) -> tuple[Calibration, str, Quality | None]:
+def _calibrated(
+    model: SparseNaiveBayes, focus: Mask, held: tuple[HeldPage, ...]
+) -> tuple[Calibration, str, Quality | None]:
+    """The calibration, where it comes from, and how good it is."""
     code = {name: i for i, name in enumerate(model.counts.classes)}
     wanted = np.array([focus[code[page.label]] for page in held], np.bool_)
     scored = [model.scores_without(page.bag, code[page.label]) for page in held]
     z = np.array([log_odds(scores, focus) for scores, _ in scored])
     n = np.array([length for _, length in scored], np.float64)
-    usable = np.isfinite(z)  # not so where the page was the only one of its side
+    usable = np.isfinite(z)  # z is infinite if the page is the only one of its side
     z, n, wanted = z[usable], n[usable], wanted[usable]
     pages = np.array([model.counts.pages[~focus].sum(), model.counts.pages[focus].sum()])
     kept = np.array([(~wanted).sum(), wanted.sum()])
-    weights = (pages / np.maximum(1, kept))[wanted.astype(np.intp)]  # a page held stands for those of its side
+    weights = (pages / np.maximum(1, kept))[wanted.astype(np.intp)]  # a page held stands for so many pages of its side
     fitted = calibrate(z, n, wanted, weights)
     if fitted is None:
         return Calibration(), f"default: {kept[1]} wanted pages and {kept[0]} others teach too little", None
@@ -204,12 +191,12 @@ def _judge(trained: _Trained, page: Page) -> Judgement:
         odds, slope = trained.calibration.log_odds(z, n), trained.calibration.slope / (n + SHORT)
     relevance = sigmoid(odds)
     chances = np.exp(slope * scores - np.where(focus, log_sum(slope * wanted), log_sum(slope * others)))
-    topics = np.where(focus, relevance, sigmoid(-odds)) * chances  # shares of the two sides
+    topics = np.where(focus, relevance, sigmoid(-odds)) * chances  # chances sum to 1 over each side
     return Judgement(relevance, sigmoid(z), topics.astype(np.float32), trained.version)
 
 
-def _version(counts: Counts, focus: Mask, fitted: Calibration | None) -> str:
+def _version(counts: TermCounts[str], focus: Mask, fitted: Calibration | None) -> str:
     content = xxhash.xxh3_64(repr((counts.classes, focus.tolist(), fitted)).encode())
-    for name in COLUMNS:
-        content.update(np.ascontiguousarray(getattr(counts, name)).data)
+    for column in counts.columns().values():
+        content.update(np.ascontiguousarray(column).data)
     return f"nb-{content.intdigest() & 0xFFFFFFFF:08x}"

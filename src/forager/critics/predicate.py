@@ -1,6 +1,6 @@
-"""Any black box that says yes or no: words, patterns, the URL, the language, or a function of yours.
+"""Tests that say yes or no: words, patterns, the URL, the language, or a function of yours.
 
-A `Predicate` wants all the tests it is given to pass. Nothing is learnt, so nothing needs to be fitted.
+Nothing is learnt, so nothing needs to be fitted.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from forager.web.text import terms
 
 
 class Predicate(Combines):
-    """Relevant is a page that passes every test given.
+    """A page is relevant if it passes every test that is given.
 
-    keywords: at least `at_least` of these words or phrases occur in its title or text, as whole words, in any case; a
-        phrase does not run from one leaf of the page into the next
-    regex, url: the pattern is found in the title or text (a leaf a line), in the URL
+    keywords: at least `at_least` of these words or phrases occur in its title or text, as whole words, in upper or
+        lower case; a phrase must lie within one leaf of the page
+    regex: the pattern is found in the title or text (each leaf is a line)
+    url: the pattern is found in the URL
     language: the page declares this language; "en" stands for "en-GB" too
-    graded: instead of yes or no, the share of the keywords that occur; `at_least` is then still needed
+    graded: the relevance is the share of the keywords that occur, not just 1; `at_least` must still occur
     """
 
     focus = RELEVANT
@@ -60,14 +61,14 @@ class Predicate(Combines):
         return self._version
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
-        """Does nothing: a predicate is given, not learnt."""
+        """Does nothing: a predicate does not learn."""
 
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
         relevances = [self._relevance(page) for page in pages]
         return [yes_or_no(relevance, relevance, self._version) for relevance in relevances]
 
     def _relevance(self, page: Page) -> float:
-        """Cheap tests first."""
+        """The cheap tests come first."""
         if self._language and not _speaks(page.language, self._language):
             return 0.0
         if self._url and not self._url.search(page.url):
@@ -91,7 +92,7 @@ class Predicate(Combines):
 
 
 class Function(Combines):
-    """The function of a page is its relevance, from 0 to 1; True and False will do."""
+    """A function of yours gives the relevance of a page: a number from 0 to 1, or True or False."""
 
     focus = RELEVANT
 
@@ -108,7 +109,7 @@ class Function(Combines):
         return f"function-{self._name}"
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
-        """Does nothing: the function is given, not learnt."""
+        """Does nothing: a function does not learn."""
 
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
         relevances = [self._relevance(page) for page in pages]
@@ -118,8 +119,8 @@ class Function(Combines):
         where = f"critic function {self._name!r} on {page.url}"
         try:
             relevance = float(self._fn(page))
-        except Exception as error:  # whatever a stranger's function may raise
-            raise ForagerError(f"{where}: {type(error).__name__}: {error}; mend the function") from error
+        except Exception as error:  # the function may raise anything
+            raise ForagerError(f"{where}: {type(error).__name__}: {error}; correct the function") from error
         if not 0 <= relevance <= 1:
             raise ForagerError(f"{where} gave {relevance}: it must give a number from 0 to 1")
         return relevance

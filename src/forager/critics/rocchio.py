@@ -1,13 +1,13 @@
-"""As relevant as the page is similar to what the wanted pages have in common (Rocchio 1971).
+"""A page is as relevant as it is similar to what the wanted pages have in common (Rocchio 1971).
 
     q'        = alpha q + beta mean of x over the wanted pages - gamma mean of x over the others, nowhere below 0
     raw       = z = cos(p, q')
-    relevance = sigmoid(slope z + bias)                       or z itself where `calibrate` is off
+    relevance = sigmoid(slope z + bias)                       or z itself if `calibrate` is off
 
-x is a page's TF-IDF vector of length 1, with idf from all training pages (similarity.py); q is that of `words`, 0
-where there are none. Relevance feedback is `feedback(pages, wanted)`: the pages join one mean or the other. To
-calibrate, each page is taken out of its mean when it is scored. Classes share their side's probability by e^(45 cos)
-with their means: by the odds that such a cosine usually stands for.
+x is a page's TF-IDF vector of length 1, with idf from all training pages (`forager.learn.tfidf`); q is that of `words`,
+or 0 if there are none. Relevance feedback is `feedback(pages, wanted)`: each page joins one mean or the other. For the
+calibration each page is taken out of its mean when it is scored. The classes of a side share its probability in
+proportion to e^(45 cos), where cos is that with the mean of the class: the odds that such a cosine usually means.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from forager.critics.columns import Columns, Places, Platt, rows_left_out
 from forager.critics.corpus import Corpus
-from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
+from forager.critics.from_examples import FromExamples, LeftOut, PageEvidence, shared_out
 from forager.errors import ForagerError
-from forager.learn.calibration import Reals
-from forager.learn.tfidf import Query
+from forager.learn.calibration import Places, Platt
+from forager.learn.linear import Reals
+from forager.learn.tfidf import Query, TfidfColumns
 from forager.types import Bag, Mask, Parts
 
 USUAL = Platt(slope=45.0, bias=-6.0)
@@ -37,7 +37,7 @@ class _Rule:
     gamma: float
 
     def learn(self, rows: Any, left: Any, query: Reals, wanted: Mask) -> tuple[Reals, Reals]:
-        """q' of length 1, and the cosine of each row with the q' of the other rows; nan where that is 0.
+        """q' of length 1, and the cosine of each row with the q' of the other rows; nan if that q' is 0.
 
         `left` are the rows as they would be if the page were not in the corpus.
         """
@@ -49,14 +49,15 @@ class _Rule:
         centroid = np.maximum(0, self.alpha * query + terms[0] + terms[1])
         left_out = np.empty(len(wanted))
         for i, where in enumerate((wanted, ~wanted)):
-            step = weights[i] / max(1, counts[i] - 1)  # what a row adds to the mean of the others
+            step = weights[i] / max(1, counts[i] - 1)  # a row counts so much in the mean without one of the rows
             total = self.alpha * query + terms[1 - i] + step * sums[i]
             left_out[where] = _cosines_without(total, sides[i], left[where], step)
         return centroid / max(float(np.linalg.norm(centroid)), 1e-9), left_out
 
 
 def _cosines_without(total: Reals, rows: Any, left: Any, step: float) -> Reals:
-    """The cosine of each row of `left` with max(0, total - step x). Only what x holds differs from max(0, total)."""
+    """The cosine of each row of `left` with max(0, total - step x), x being the row of `rows`. That vector differs from
+    max(0, total) only where x is not 0."""
     of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     with_row, without = np.maximum(0, total[rows.indices]), np.maximum(0, total[rows.indices] - step * rows.data)
     lengths = np.maximum(0, total @ np.maximum(0, total) + np.bincount(of, without**2 - with_row**2, rows.shape[0]))
@@ -66,29 +67,31 @@ def _cosines_without(total: Reals, rows: Any, left: Any, step: float) -> Reals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Centroid:
-    columns: Columns
+    """q' and the means of the classes."""
+
+    columns: TfidfColumns
     weights: Reals  # (v,) of q', of length 1
     means: Any  # (v, 1 + c), sparse: q', then the mean of each class, all of length 1
     focus: Mask  # (c,)
 
     @classmethod
-    def of(cls, columns: Columns, rows: Any, weights: Reals, codes: Places, focus: Mask) -> _Centroid:
+    def of(cls, columns: TfidfColumns, rows: Any, weights: Reals, codes: Places, focus: Mask) -> _Centroid:
         members = csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))), (len(focus), len(codes)))
         all_of = vstack([csr_matrix(weights), members @ rows]).tocsr()
         lengths = np.sqrt(np.asarray(all_of.multiply(all_of).sum(axis=1)).ravel())
         return cls(columns, weights, csr_matrix(all_of.T.multiply(1 / np.maximum(lengths, 1e-9))), focus)
 
-    def opinion(self, bag: Bag) -> Opinion:
-        z, *near = np.clip(self.columns.times(bag, self.means), 0, 1)  # above 1 by rounding
-        return Opinion(float(z), float(z), shared_out(np.exp(USUAL.slope * np.array(near)), self.focus))
+    def evidence(self, bag: Bag) -> PageEvidence:
+        z, *near = np.clip(self.columns.times(bag, self.means), 0, 1)  # rounding may give more than 1
+        return PageEvidence(float(z), float(z), shared_out(np.exp(USUAL.slope * np.array(near)), self.focus))
 
     def parts(self) -> dict[str, object]:
         return {"centroid": self.weights}
 
 
 class Rocchio(FromExamples):
-    """`words` are what one would ask a search engine for. At most `most` of the training pages, half of each side,
-    chosen by `seed`, make the means."""
+    """`words` are what one would type into a search engine. The means are those of at most `most` training pages, half
+    of each side, chosen by `seed`."""
 
     name = "rocchio"
     usual = USUAL
@@ -113,18 +116,18 @@ class Rocchio(FromExamples):
         self._words = (words,) if isinstance(words, str) else tuple(words)
         self._rule = _Rule(alpha, beta, gamma)
 
-    def _learn(self, corpus: Corpus, focus: Mask) -> tuple[_Centroid, HeldOut]:
+    def _learn(self, corpus: Corpus, focus: Mask) -> tuple[_Centroid, LeftOut]:
         columns, rows = _rows(corpus)
         query = np.zeros(len(columns.terms))
         at, x = columns.row(Bag.of(Query.of(self._words).terms))
         query[at] = x
-        weights, left_out = self._rule.learn(rows, rows_left_out(columns, corpus), query, focus[corpus.codes])
-        return _Centroid.of(columns, rows, weights, corpus.codes, focus), HeldOut(left_out, left_out)
+        weights, left_out = self._rule.learn(rows, corpus.rows_left_out(columns), query, focus[corpus.codes])
+        return _Centroid.of(columns, rows, weights, corpus.codes, focus), LeftOut(left_out, left_out)
 
     def _load(self, corpus: Corpus, focus: Mask, parts: Parts) -> _Centroid:
         return _Centroid.of(*_rows(corpus), parts["centroid"], corpus.codes, focus)
 
 
-def _rows(corpus: Corpus) -> tuple[Columns, Any]:
-    columns = Columns.all(corpus.idf)
-    return columns, columns.rows([page.bag for page in corpus.held]).astype(np.float64)
+def _rows(corpus: Corpus) -> tuple[TfidfColumns, Any]:
+    columns = TfidfColumns.all(corpus.idf)
+    return columns, columns.rows(corpus.bags).astype(np.float64)

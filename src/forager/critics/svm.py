@@ -1,16 +1,17 @@
 """A linear support vector machine with calibrated probabilities.
 
-    f(u)      = w . x(u) + b                                   x: TF-IDF over the most frequent terms -> tfidf.py
+    f(u)      = w . x(u) + b                                   x: TF-IDF over the most frequent terms -> learn/tfidf
     w, b      = argmin |w|^2 / 2 + C sum over the pages of s(u) max(0, 1 - y f(u))^2  y = 1 in focus, else -1
     raw       = sigmoid(f)
-    relevance = sigmoid(slope f + bias)                        Platt 1999: fitted to f of pages left out, in 5 folds
+    relevance = sigmoid(slope f + bias)                        Platt 1999; fitted to f of pages left out, in 5 folds
 
-s(u) makes up for unequal sides: it is half of the number of pages over that of its side. With more than two classes
-there is one machine more for each, f_c, against all others, and p_c = sigmoid(7 f_c + 1) is shared out: topics =
-relevance p_c / sum of p over the focus, and likewise over the rest. (A sigmoid fitted to each class takes three to
-four times as long to train and is hardly better: on 16 subjects of wikispeedia, 1,000 pages to train on, 82 % of the
-others are given their own subject instead of 81 %, log-loss .57 instead of .58.) scikit-learn fits, and is imported
-only then; judging is a product with our own weights.
+s(u) makes both sides weigh the same: it is half the number of all pages, over the number of pages of its side. If there
+are more than two classes, each class has a machine f_c of its own, against all others, and p_c = sigmoid(7 f_c + 1).
+The classes in focus share the relevance in proportion to p_c, and the others share the rest in the same way. (A sigmoid
+fitted to each class takes three to four times as long to train and is hardly better: on 16 subjects of wikispeedia,
+1,000 pages to train on, 82 % of the others are given their own subject instead of 81 %, log-loss .57 instead of .58.)
+
+scikit-learn trains, and is imported only then. To judge is a product with the weights.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from forager.critics.columns import Columns, Places, Platt, cross_validated, fitting
 from forager.critics.corpus import Corpus
-from forager.critics.from_examples import FromExamples, HeldOut, Opinion, shared_out
+from forager.critics.from_examples import FromExamples, LeftOut, PageEvidence, fitting, shared_out
 from forager.errors import ForagerError
-from forager.learn.calibration import Reals, sigmoid
+from forager.learn.calibration import Places, Platt, cross_validated, sigmoid
+from forager.learn.linear import Reals
+from forager.learn.tfidf import TfidfColumns
 from forager.types import Bag, Floats, Mask, Parts
 
 USUAL = Platt(slope=7.0, bias=1.0)
@@ -35,25 +37,25 @@ ROUNDS = 1_000  # of coordinate descent, at most
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Machines:
-    """The machine of the focus is the first; those of the classes follow where there are more than two."""
+    """The first machine is that of the focus; those of the classes follow if there are more than two classes."""
 
-    columns: Columns
+    columns: TfidfColumns
     weights: Floats  # (v, m) w of each machine
     bias: Floats  # (m,)
     focus: Mask  # (c,)
 
-    def opinion(self, bag: Bag) -> Opinion:
+    def evidence(self, bag: Bag) -> PageEvidence:
         at, x = self.columns.row(bag)
         f, *each = (x @ self.weights.take(at, axis=0) + self.bias).tolist()
         chances = expit(USUAL.slope * np.array(each, np.float32) + USUAL.bias) if each else np.ones(2, np.float32)
-        return Opinion(f, sigmoid(f), shared_out(chances, self.focus))
+        return PageEvidence(f, sigmoid(f), shared_out(chances, self.focus))
 
     def parts(self) -> dict[str, object]:
         return {**self.columns.to_parts(), "weights": self.weights, "bias": self.bias}
 
 
 class LinearSvm(FromExamples):
-    """`penalty` is C: the larger, the less any training page may lie on the wrong side. It learns from at most `most`
+    """`penalty` is C: the larger it is, the fewer training pages lie on the wrong side. It learns from at most `most`
     pages, half of each side, chosen by `seed`, and from the `terms` terms that are on the most pages."""
 
     name = "svm"
@@ -74,9 +76,9 @@ class LinearSvm(FromExamples):
             raise ForagerError(f"svm with penalty {penalty} and {terms} terms: give more than 0 of both")
         self._penalty, self._terms = penalty, terms
 
-    def _learn(self, corpus: Corpus, focus: Mask) -> tuple[_Machines, HeldOut]:
-        columns = Columns.frequent(corpus, self._terms)
-        x = columns.rows([page.bag for page in corpus.held])
+    def _learn(self, corpus: Corpus, focus: Mask) -> tuple[_Machines, LeftOut]:
+        columns = corpus.frequent_columns(self._terms)
+        x = columns.rows(corpus.bags)
         truth = focus[corpus.codes][:, None]
 
         def left_out(training: Places, others: Places) -> Reals:
@@ -86,16 +88,16 @@ class LinearSvm(FromExamples):
         f = cross_validated(corpus.codes, focus, left_out)
         if len(focus) > 2:
             truth = np.hstack([truth, corpus.codes[:, None] == np.arange(len(focus))])
-        return _Machines(columns, *self._machines(x, truth), focus), HeldOut(f, expit(f))
+        return _Machines(columns, *self._machines(x, truth), focus), LeftOut(f, expit(f))
 
     def _load(self, corpus: Corpus, focus: Mask, parts: Parts) -> _Machines:
-        return _Machines(Columns.from_parts(parts), parts["weights"], parts["bias"], focus)
+        return _Machines(TfidfColumns.from_parts(parts), parts["weights"], parts["bias"], focus)
 
     def _machines(self, x: Any, truth: Mask) -> tuple[Floats, Floats]:
-        """w and b for each column of the truth; one that is the same for all pages needs no machine."""
+        """w and b for each column of the truth. A column that is the same for all pages needs no training."""
         from sklearn.svm import LinearSVC  # takes a second to import
 
-        seed = self._seed % (1 << 32)  # all that it takes
+        seed = self._seed % (1 << 32)  # scikit-learn takes no larger seed
         weights, bias = np.zeros((x.shape[1], truth.shape[1]), np.float32), np.where(truth.all(axis=0), 1, -1)
         bias = bias.astype(np.float32)
         for i in np.flatnonzero(truth.any(axis=0) & ~truth.all(axis=0)):

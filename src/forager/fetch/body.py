@@ -1,26 +1,26 @@
-"""The body of an answer, decoded piece by piece, never further than the limit.
+"""The body of an answer: read and decoded in pieces, up to a limit, in memory that all bodies share.
 
-A kilobyte can unfold to a gigabyte, and a coding can be applied twice; so every layer counts what it gives out and
+A kilobyte can decompress to a gigabyte, and a coding can be applied twice. So every layer counts what it gives out,
 stops at the limit, and asks its decompressor for small pieces only.
 """
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol
-
-from forager.fetch.room import Share
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 PIECE = 65_536  # bytes asked of a decompressor at once
 MOST_CODINGS = 3
-MOST_MEMBERS = 1000  # of a gzip stream; an empty one has 20 bytes and costs as much as a page to set up
+MOST_MEMBERS = 1000  # of a gzip stream; an empty member has 20 bytes and takes as long to set up as a page
 GZIP = b"\x1f\x8b"
 _BROTLI: Any = import_module("brotli") if find_spec("brotli") else None
 if _BROTLI and not hasattr(_BROTLI.Decompressor, "can_accept_more_data"):
-    _BROTLI = None  # before 1.2 it could not be told where to stop
+    _BROTLI = None  # before version 1.2 it has no limit
 ACCEPT_ENCODING = "gzip, deflate, br" if _BROTLI else "gzip, deflate"
 
 
@@ -32,22 +32,76 @@ class BadCodingError(Exception):
     """The body is not what its Content-Encoding says."""
 
 
-class Source(Protocol):
-    """What a body is read from; aiohttp's stream is one."""
+class ByteSource(Protocol):
+    """A body is read from this. aiohttp's stream is one."""
 
     async def readany(self) -> bytes:
-        """What has come since; b"" at the end."""
+        """The bytes that have come since the last call; b"" at the end."""
 
 
-async def read_body(source: Source, encoding: str, largest: int, share: Share, *, cut: bool = False) -> bytes:
-    """All of a body, decoded, in its share of the room. TooLargeError beyond the limit; with `cut` the start is given
-    instead."""
-    layers = [Layer(maker(), largest) for maker in _decoders(encoding)]
+class BodyMemory:
+    """Memory for all bodies that are being read: at most `size` bytes.
+
+    A reader that would go beyond waits, unless it began before all others. So somebody always goes on, and many large
+    bodies slow the reading down instead of filling the memory.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size, self.taken = size, 0
+        self.readers: dict[MemoryShare, None] = {}  # in the order in which they began
+        self.freed = asyncio.Event()
+
+    def share(self) -> MemoryShare:
+        """`with memory.share() as share: await share.take(n)`. At the end the share gives back what it took."""
+        return MemoryShare(self)
+
+
+class MemoryShare:
+    """The bytes that one reader holds."""
+
+    __slots__ = ("_held", "_memory")
+
+    def __init__(self, memory: BodyMemory) -> None:
+        self._memory, self._held = memory, 0
+
+    def __enter__(self) -> Self:
+        self._memory.readers[self] = None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        del self._memory.readers[self]
+        self._memory.taken -= self._held
+        self._memory.freed.set()
+
+    def fits(self, count: int) -> bool:
+        return self._memory.taken + count <= self._memory.size or next(iter(self._memory.readers)) is self
+
+    def took(self, count: int) -> bool:
+        """Take so many bytes now if they fit, and say whether they did."""
+        if not self.fits(count):
+            return False
+        self._held += count
+        self._memory.taken += count
+        return True
+
+    async def take(self, count: int) -> None:
+        """Take so many bytes as soon as they fit."""
+        while not self.took(count):
+            self._memory.freed.clear()
+            await self._memory.freed.wait()
+
+
+async def read_body(source: ByteSource, encoding: str, largest: int, share: MemoryShare, *, cut: bool = False) -> bytes:
+    """A whole body, decoded, in its share of the memory. TooLargeError if it is larger than the limit; with `cut` its
+    beginning is given instead."""
+    layers = [CodingLayer(maker(), largest) for maker in _decoders(encoding)]
     pieces: list[bytes] = []
     size = received = 0
     try:
         while chunk := await source.readany():
-            received += len(chunk)  # counted too: what follows the end of a compressed stream comes out nowhere
+            received += len(chunk)  # what follows the end of a compressed stream is counted nowhere else
             if layers and received > largest:
                 raise TooLargeError
             for piece in _through(chunk, layers) if layers else (chunk,):
@@ -63,7 +117,7 @@ async def read_body(source: Source, encoding: str, largest: int, share: Share, *
     return b"".join(pieces)[:largest]
 
 
-def _through(chunk: bytes, layers: list[Layer]) -> Iterator[bytes]:
+def _through(chunk: bytes, layers: list[CodingLayer]) -> Iterator[bytes]:
     if not layers:
         yield chunk
         return
@@ -72,12 +126,14 @@ def _through(chunk: bytes, layers: list[Layer]) -> Iterator[bytes]:
 
 
 class Decoder(Protocol):
+    """Undoes one content coding."""
+
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """What can be decoded so far, in pieces."""
+        """All that can be decoded so far, in pieces."""
 
 
-class Layer:
-    """One content coding, with its own count: a layer may give out much that the next one swallows."""
+class CodingLayer:
+    """One content coding with its own count, because the next layer may give out less than this one."""
 
     def __init__(self, decoder: Decoder, largest: int) -> None:
         self._decoder, self._left = decoder, largest
@@ -90,10 +146,10 @@ class Layer:
                 raise TooLargeError
 
 
-class Zlib:
-    """gzip, also of several members, or deflate, with or without the zlib header that it should have.
+class ZlibDecoder:
+    """Decodes gzip, also with several members, and deflate, with or without the zlib header that it should have.
 
-    A stream that breaks off gives what it has, as in browsers; what follows the last member is ignored.
+    A stream that breaks off gives what it has, as in browsers. Bytes after the last member are ignored.
     """
 
     def __init__(self, *, gzip: bool) -> None:
@@ -111,20 +167,22 @@ class Zlib:
                 if piece:
                     yield piece
                 chunk = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
-                if not chunk and len(piece) < PIECE:  # a full piece: there may be more without new input
+                if not chunk and len(piece) < PIECE:  # after a full piece there may be more without new input
                     return
         except zlib.error as error:
             raise BadCodingError(str(error)) from None
 
     def _next_member(self, rest: bytes) -> bool:
-        """Begin another member with what follows; False if nothing has come yet, or nothing more will."""
+        """Begin another member with the rest. False if there is no rest yet, or the rest is no member."""
         self._ended = bool(rest) and not (self._members_left and GZIP.startswith(rest[:2]))
         if rest and not self._ended:
             self._stream, self._members_left = zlib.decompressobj(31), self._members_left - 1
         return bool(rest) and not self._ended
 
 
-class Brotli:
+class BrotliDecoder:
+    """Decodes br."""
+
     def __init__(self) -> None:
         self._stream = _BROTLI.Decompressor()
 
@@ -142,15 +200,16 @@ class Brotli:
 
 
 _MAKERS: dict[str, Callable[[], Decoder]] = {
-    "gzip": lambda: Zlib(gzip=True),
-    "x-gzip": lambda: Zlib(gzip=True),
-    "deflate": lambda: Zlib(gzip=False),
-    **({"br": Brotli} if _BROTLI else {}),
+    "gzip": lambda: ZlibDecoder(gzip=True),
+    "x-gzip": lambda: ZlibDecoder(gzip=True),
+    "deflate": lambda: ZlibDecoder(gzip=False),
+    **({"br": BrotliDecoder} if _BROTLI else {}),
 }
 
 
 def _decoders(encoding: str) -> list[Callable[[], Decoder]]:
-    """Of a Content-Encoding, the last applied first. What is no coding ("utf-8", "none") is ignored, as in browsers."""
+    """The decoders for a Content-Encoding, the last applied first. Names that are no coding ("utf-8", "none") are
+    ignored, as in browsers."""
     if not encoding:
         return []
     names = [name.strip().lower() for name in encoding.split(",")]

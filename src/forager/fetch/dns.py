@@ -1,7 +1,7 @@
-"""From names to addresses: lookups in threads of their own, and names mapped by hand.
+"""From names to addresses: lookups in their own threads, and names that are mapped by hand.
 
-The connector keeps what was found; here only failures are kept for a while, because a dead host may have thousands of
-links and each lookup of it can take many seconds.
+The connector keeps the addresses that were found. Here only failures are kept for a while, because a dead host may have
+thousands of links, and each lookup can take many seconds.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from forager.clock import Clock
 from forager.errors import ForagerError
 from forager.fetch.guard import Guard
 
-Lookup: TypeAlias = Callable[[str], Sequence[str]]  # may block; OSError if there is nothing
+Lookup: TypeAlias = Callable[[str], Sequence[str]]  # may block; OSError if there is no address
 
-AT_ONCE = 128  # lookups; the event loop's own pool has 6 threads on 2 cores, a few dead hosts would stop all others
+AT_ONCE = 128  # lookups; the loop's own pool has 6 threads on 2 cores: a few dead hosts would stop all others
 KEEP_FAILURE = 60.0  # seconds
 MOST_FAILURES = 10_000
 DEFAULT_PORTS = (80, 443)
 
 
 def system_lookup(host: str) -> list[str]:
-    """The addresses the system knows of a name, without repetition, in its order."""
+    """The addresses that the system knows for a name, in its order, each once."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-    except UnicodeError:  # a label over 63 characters
+    except UnicodeError:  # a part of the name has over 63 characters
         raise socket.gaierror(socket.EAI_NONAME, "not a possible name") from None
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class Resolver(AbstractResolver):
-    """Asks `lookup` in daemon threads: one that hangs holds up neither the loop nor the end of the program."""
+    """Calls `lookup` in daemon threads. One that hangs stops neither the loop nor the end of the program."""
 
     def __init__(self, guard: Guard, clock: Clock, lookup: Lookup = system_lookup) -> None:
         self._guard, self._clock, self._lookup = guard, clock, lookup
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._failed: dict[str, tuple[float, OSError]] = {}  # host -> until when, and why
+        self._failed: dict[str, tuple[float, OSError]] = {}  # host -> until when it counts, and the error
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -69,7 +69,7 @@ class Resolver(AbstractResolver):
         self._failed[host] = (self._clock.now() + KEEP_FAILURE, error.with_traceback(None))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to close."""
 
 
 async def _in_thread(lookup: Lookup, host: str) -> Sequence[str]:
@@ -85,7 +85,7 @@ async def _in_thread(lookup: Lookup, host: str) -> Sequence[str]:
             outcome: tuple[Callable[..., None], object] = (found.set_result, _some(lookup(host)))
         except Exception as error:
             outcome = (found.set_exception, error if isinstance(error, OSError) else OSError(str(error)))
-        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+        with suppress(RuntimeError):  # the loop was closed meanwhile, so nobody waits
             loop.call_soon_threadsafe(tell, *outcome)
 
     threading.Thread(target=work, name=f"dns {host}", daemon=True).start()
@@ -99,9 +99,10 @@ def _some(addresses: Sequence[str]) -> Sequence[str]:
 
 
 class MappedNames(AbstractResolver):
-    """Names by hand: `{"*.web.test": "127.0.0.1:8000"}`. Exact names go before patterns, longer before shorter.
+    """Names that are mapped by hand: `{"*.web.test": "127.0.0.1:8000"}`. Exact names go before patterns, longer ones
+    before shorter ones.
 
-    The port of a mapping stands for the scheme's own; a URL that names a port keeps it.
+    The port of a mapping replaces the default port of the scheme. A URL that names a port keeps it.
     """
 
     def __init__(self, mapping: Mapping[str, str]) -> None:
@@ -110,7 +111,7 @@ class MappedNames(AbstractResolver):
         self.place = lru_cache(maxsize=10_000)(self._place)
 
     def _place(self, host: str) -> tuple[str, int | None] | None:
-        """Address and port for a host name, without the URL's port; None if no pattern has it."""
+        """Address and port for a host name without port. None if no pattern matches it."""
         return next((place for pattern, place in self._places if pattern.fullmatch(host)), None)
 
     async def resolve(
@@ -123,7 +124,7 @@ class MappedNames(AbstractResolver):
         return [_result(host, address, own if own and port in DEFAULT_PORTS else port)]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to close."""
 
 
 def _pattern(name: str) -> re.Pattern[str]:
@@ -131,9 +132,7 @@ def _pattern(name: str) -> re.Pattern[str]:
         ip_address(name.strip("[]"))
     except ValueError:
         return re.compile(translate(name.lower()))
-    raise ForagerError(
-        f"{name} is an address, only names can be mapped; to let it be crawled name its network"
-    ) from None
+    raise ForagerError(f"{name} is an address, and only names can be mapped; to crawl it, allow its network") from None
 
 
 def _place(name: str, text: str) -> tuple[str, int | None]:

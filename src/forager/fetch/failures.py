@@ -1,4 +1,4 @@
-"""What can go wrong with a request, as values: a reason, a line for people, and when asking again may help."""
+"""What can go wrong with a request, as values: a reason, a line for people, and when to ask again if that may help."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ FIRST_WAIT = 10.0  # seconds
 LONGEST_WAIT = 3600.0
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _GONE_NAMES = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
-_NEVER = {501, 505}  # of 5xx: what the server cannot do now, it cannot do later
+_NEVER = {501, 505}  # the statuses of 5xx after which asking again does not help
 
 
 class LostError(Exception):
-    """The connection ended before an answer; not an aiohttp error, because of those aiohttp repeats the request."""
+    """The connection ended before an answer. This is no aiohttp error, because after some of those aiohttp asks
+    again."""
 
 
 def backoff(url: Url, attempt: int, first: float = FIRST_WAIT, longest: float = LONGEST_WAIT) -> float:
     """Seconds to wait after the given number of failed attempts (1 or more).
 
-    min(longest, first · 2^(attempt-1)) · s, with s in [0.75, 1.25) from a hash of URL and attempt: links that failed
-    together do not come back together, and the same crawl has the same times.
+    min(longest, first · 2^(attempt-1)) · s, with s in [0.75, 1.25) from a hash of URL and attempt. So links that failed
+    together are not asked again together, and the same crawl has the same times.
     """
     spread = 0.75 + xxhash.xxh64_intdigest(f"{attempt} {url}".encode()) / 2**65
     return min(longest, first * 2.0 ** min(attempt - 1, 40)) * spread
 
 
 def retry_after(header: str, now: datetime, longest: float = LONGEST_WAIT) -> float | None:
-    """Seconds that a Retry-After asks for, as a number or an HTTP date, at most `longest`; None if it is neither."""
+    """Seconds to wait by a Retry-After, at most `longest`. None if it is neither a number nor an HTTP date."""
     text = header.strip()
     if text.isascii() and text.isdecimal():
         return min(float(text), longest)
@@ -53,7 +54,7 @@ def retry_after(header: str, now: datetime, longest: float = LONGEST_WAIT) -> fl
 
 
 def of_status(status: int, asked_wait: float | None) -> tuple[Reason, bool]:
-    """The reason a status from 400 on stands for, and whether asking again may help."""
+    """The reason for a status from 400 on, and whether asking again may help."""
     if status in (404, 410):
         return Reason.NOT_FOUND, False
     if status == 429 or (status == 503 and asked_wait is not None):
@@ -66,17 +67,19 @@ def of_status(status: int, asked_wait: float | None) -> tuple[Reason, bool]:
 
 
 def of_error(url: Url, error: Exception) -> Failure:
-    """The failure an exception of the client stands for."""
-    reason, detail, again = _reading(error)
+    """The failure for an exception of the client."""
+    reason, detail, again = _explained(error)
     return Failure(url, reason, one_line(detail), backoff(url, 1) if again else None)
 
 
 def one_line(text: str) -> str:
-    """At most 300 characters, and without the caret that the parser of heads draws under a mistake."""
+    """The text in one line of at most 300 characters, without the caret by which the parser of heads marks a
+    mistake."""
     return " ".join(_CONTROL.sub(" ", text).split())[:300].removesuffix(" ^")
 
 
-def _reading(error: Exception) -> tuple[Reason, str, bool]:
+def _explained(error: Exception) -> tuple[Reason, str, bool]:
+    """The reason, the detail, and whether asking again may help."""
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ForbiddenError):
@@ -94,7 +97,7 @@ def _reading(error: Exception) -> tuple[Reason, str, bool]:
 
 
 def _broke_off(error: Exception, causes: list[BaseException]) -> bool:
-    """The connection failed or ended early, while what came was HTTP."""
+    """Whether the connection failed or ended early, and what came until then was HTTP."""
     if isinstance(error, LostError | aiohttp.ClientConnectionError | OSError):
         return not any(isinstance(cause, HttpProcessingError) for cause in causes)
     if isinstance(error, aiohttp.ClientPayloadError):
@@ -104,7 +107,7 @@ def _broke_off(error: Exception, causes: list[BaseException]) -> bool:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it; aiohttp keeps that of a connector in `os_error`."""
+    """The error and its causes. aiohttp keeps the cause of a connector's error in `os_error`."""
     seen: BaseException | None = error
     for _ in range(8):
         if seen is None:

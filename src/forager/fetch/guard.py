@@ -1,9 +1,9 @@
-"""Which addresses may be connected to. A page can name any address, and a name can resolve to any: links must not reach
-into the network the crawler runs in.
+"""Which addresses may be connected to. A page can name any address, and a name can resolve to any address. But links
+must not reach into the network that the crawler runs in.
 
 The rule: an address is refused if it, or an IPv4 address embedded in it, is of special use, unless a network named in
-`allow` contains it. The check is made with the address a socket is about to be connected to (`Guard.socket`), so that
-neither a literal, nor a name that resolves to another address the second time, goes round it.
+`allow` contains it. `Guard.socket` checks the address to which a socket is about to be connected. So neither an address
+in a URL, nor a name that resolves to another address the second time, gets past the check.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 AddrInfo: TypeAlias = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[Any, ...]]
 
-# Spelled out, because `ipaddress.is_global` has changed its mind between patch releases of one Python.
+# Spelled out, because `ipaddress.is_global` has changed between patch releases of one Python version.
 SPECIAL_V4 = {
     IPv4Network("0.0.0.0/8"): "this network",
     IPv4Network("10.0.0.0/8"): "private",
@@ -39,7 +39,7 @@ SPECIAL_V4 = {
     IPv4Network("224.0.0.0/4"): "multicast",
     IPv4Network("240.0.0.0/4"): "reserved",
 }
-GLOBAL_V6 = IPv6Network("2000::/3")  # all that has been given out; what is outside is special by its place
+GLOBAL_V6 = IPv6Network("2000::/3")  # all that has been given out; every other address is special
 SPECIAL_V6 = {
     IPv6Network("::1/128"): "loopback",
     IPv6Network("::/128"): "unspecified",
@@ -55,7 +55,7 @@ SPECIAL_V6 = {
     IPv6Network("fe80::/10"): "link-local",
     IPv6Network("ff00::/8"): "multicast",
 }
-IN_THE_END = (IPv6Network("::ffff:0:0/96"), IPv6Network("::/96"), IPv6Network("64:ff9b::/96"))
+EMBEDDING_IPV4 = (IPv6Network("::ffff:0:0/96"), IPv6Network("::/96"), IPv6Network("64:ff9b::/96"))
 METADATA_NAMES = frozenset(
     (
         *("metadata", "metadata.google.internal", "metadata.goog", "metadata.azure.internal", "instance-data"),
@@ -65,7 +65,7 @@ METADATA_NAMES = frozenset(
 
 
 class ForbiddenError(OSError):
-    """An address that is refused; an OSError, because that is what a connector expects of a socket."""
+    """An address is refused. An OSError, because a connector expects that of a socket."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(errno.EACCES, detail)
@@ -73,13 +73,13 @@ class ForbiddenError(OSError):
 
 
 class Guard:
-    """Refuses what `allow`, a list of networks like "127.0.0.0/8", does not name."""
+    """Refuses addresses of special use, but not those in `allow`, a list of networks like "127.0.0.0/8"."""
 
     def __init__(self, allow: Sequence[str] = ()) -> None:
         self._allowed = tuple(_network(text) for text in allow)
 
     def refusal(self, address: str) -> str:
-        """Why an address may not be connected to, with the cure; "" if it may."""
+        """Why an address may not be connected to, and what to do about it. "" if it may."""
         try:
             found = ip_address(address.partition("%")[0])
         except ValueError:
@@ -92,12 +92,12 @@ class Guard:
         return ""
 
     def refuse_name(self, host: str) -> None:
-        """Names of metadata services are refused before they are looked up."""
+        """Raise ForbiddenError for the name of a metadata service. Called before the name is looked up."""
         if host.lower().rstrip(".") in METADATA_NAMES:
             raise ForbiddenError(f"{host} is a cloud's metadata service; to crawl it map the name to an address")
 
     def socket(self, info: AddrInfo) -> socket.socket:
-        """Socket factory of a connector: the last place before a connection, and given the address it goes to."""
+        """The socket factory of a connector. It is called last before a connection, with the address it goes to."""
         family, kind, protocol, _, address = info
         refusal = self.refusal(str(address[0]))
         if refusal:
@@ -106,7 +106,7 @@ class Guard:
 
 
 def special_use(address: Address) -> str:
-    """What an address is reserved for; "" if it is of the public network."""
+    """What an address is reserved for. "" if it belongs to the public network."""
     if isinstance(address, IPv4Address):
         return next((use for network, use in SPECIAL_V4.items() if address in network), "")
     use = next((use for network, use in SPECIAL_V6.items() if address in network), "")
@@ -114,10 +114,10 @@ def special_use(address: Address) -> str:
 
 
 def _embedded(address: Address) -> Iterator[IPv4Address]:
-    """IPv4 addresses that packets to this IPv6 address may end up at."""
+    """The IPv4 addresses that packets to this IPv6 address may reach."""
     if isinstance(address, IPv4Address):
         return
-    if any(address in network for network in IN_THE_END) and int(address) > 1:
+    if any(address in network for network in EMBEDDING_IPV4) and int(address) > 1:
         yield IPv4Address(int(address) & 0xFFFFFFFF)
     if address.sixtofour:
         yield address.sixtofour
@@ -129,7 +129,7 @@ def _network(text: str) -> Network:
     try:
         return ip_network(text, strict=False)
     except ValueError:
-        raise ForagerError(f'allowed network {text!r} is none; write it like "127.0.0.0/8" or "fd00::/8"') from None
+        raise ForagerError(f'{text!r} in allow is no network; write it like "127.0.0.0/8" or "fd00::/8"') from None
 
 
 def _name(address: Address) -> str:

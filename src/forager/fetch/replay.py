@@ -1,4 +1,4 @@
-"""A recorded web answers: pages out of WARC files, aliases as redirects, everything else as not found."""
+"""A recorded web as a fetcher: pages come from WARC files, aliases are redirects, everything else is not found."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from forager.web.urls import RULES, UrlRules
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a record begins."""
+class RecordPlace:
+    """Where a WARC record begins."""
 
     file: Path
     offset: int
 
 
 class Replay:
-    """Fetcher over recorded responses. What is in no record, and no alias, does not exist."""
+    """A fetcher over recorded responses. A URL that is neither in a record nor an alias does not exist."""
 
-    def __init__(self, places: Mapping[Url, Place], aliases: Mapping[Url, Url], rules: UrlRules = RULES) -> None:
+    def __init__(self, places: Mapping[Url, RecordPlace], aliases: Mapping[Url, Url], rules: UrlRules = RULES) -> None:
         self.places, self.aliases, self._rules = places, aliases, rules
 
     async def fetch(self, url: Url) -> Answer:
@@ -53,18 +53,18 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A folder of WARC files, opened: its fetcher, and what could not be used of it."""
+    """A folder of WARC files that was opened: its fetcher, and what could not be used."""
 
     fetcher: Replay
-    losses: tuple[str, ...]  # a line each
+    losses: tuple[str, ...]  # one line each
 
 
 def open_recording(folder: Path, rules: UrlRules = RULES) -> Recording:
-    """Index the responses in `*.warc.gz` and `*.warc` of a folder, with its `aliases.tsv` if there is one."""
+    """Open the responses in `*.warc.gz` and `*.warc` of a folder, with its `aliases.tsv` if there is one."""
     files = sorted([*folder.glob("*.warc.gz"), *folder.glob("*.warc")])
     if not files:
         raise ForagerError(f"{folder}: no *.warc.gz here; a recorded web is a folder of WARC files with labels.tsv")
-    places: dict[Url, Place] = {}
+    places: dict[Url, RecordPlace] = {}
     losses: list[str] = []
     foreign = 0
     for file in files:
@@ -73,7 +73,7 @@ def open_recording(folder: Path, rules: UrlRules = RULES) -> Recording:
             if url is None:
                 foreign += 1
             else:
-                places.setdefault(url, Place(file, offset))
+                places.setdefault(url, RecordPlace(file, offset))
     if not places:
         raise ForagerError(
             f"{folder}: no response record with an http URL could be read; {'; '.join(losses) or 'empty'}"
@@ -84,7 +84,7 @@ def open_recording(folder: Path, rules: UrlRules = RULES) -> Recording:
 
 
 def _responses(file: Path, losses: list[str]) -> Iterator[tuple[str, int]]:
-    """Target and offset of each whole record; a file that breaks off is used as far as it goes."""
+    """Target and offset of each whole record. A file that breaks off is used as far as it goes."""
     whole = broken = 0
     kinds = WarcRecordType.response | WarcRecordType.resource
     try:
@@ -108,7 +108,7 @@ def _aliases(file: Path, rules: UrlRules) -> dict[Url, Url]:
 
 
 def read_table(file: Path, least: int) -> tuple[list[str], list[list[str]]]:
-    """The header and rows of a tab-separated file, each row with at least so many columns."""
+    """The header and the rows of a tab-separated file. A row with fewer than `least` columns is an error."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))

@@ -1,9 +1,9 @@
-"""robots.txt as RFC 9309 has it, with what Google's parser forgives, and Crawl-delay.
+"""robots.txt by RFC 9309, with the mistakes that Google's parser forgives, and with Crawl-delay.
 
-A file is groups: user-agent lines, then rules. Ours is every group with our product token, else every group with `*`;
-groups of the same agent are one. Of the rules whose pattern matches path and query the longest decides, `allow` if two
-are equal. In a pattern `*` is anything and a last `$` the end; all else is compared after both sides are spelled the
-same way, so that `%7E` is `~` but `%2F` is not `/`.
+A file consists of groups: user-agent lines, then rules. All groups with our product token hold for us, else all groups
+with `*`; groups of the same agent are taken as one. Of the rules whose pattern matches path and query, the longest
+decides; if two are equally long, `allow` does. In a pattern `*` means anything, and a `$` at the end means the end. The
+rest is compared after both sides are spelled the same way, so that `%7E` is `~` but `%2F` is not `/`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGEST = 512_000  # bytes; the RFC asks for at least 500 KiB
 HOPS = 5
 DAY = 86_400.0
 
-# Without robots.txt everything is allowed; when it cannot be known, nothing is.
+# If there is no robots.txt, everything is allowed. If it cannot be read, nothing is allowed.
 _ABSENT = {Reason.NOT_FOUND, Reason.CLIENT_ERROR, Reason.NOT_HTML, Reason.BAD_REDIRECT, Reason.TOO_MANY_REDIRECTS}
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n?|\n")
@@ -39,16 +39,17 @@ _KEYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A pattern, split at its stars."""
+class RobotsRule:
+    """One pattern, split at its stars."""
 
     pieces: tuple[str, ...]
-    ends: bool  # with $
+    ends: bool  # whether it ends with $
     allow: bool
     length: int  # octets of the pattern
 
     def matches(self, path: str) -> bool:
-        """Each piece at its first place after the one before: with stars between them no other place is better."""
+        """Whether the pattern matches. Each piece is looked for after the piece before it; its first place is the
+        best."""
         first, *rest = self.pieces
         if not path.startswith(first):
             return False
@@ -65,13 +66,13 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class HostRules:
-    """What robots.txt says to us, of one origin."""
+class RobotsRules:
+    """What the robots.txt of one origin says to us."""
 
-    rules: tuple[Rule, ...] = ()  # the longest first, of equal ones `allow` first
+    rules: tuple[RobotsRule, ...] = ()  # the longest first; of equally long ones `allow` first
     delay: float | None = None  # seconds between requests
     sitemaps: tuple[Url, ...] = ()
-    problem: Failure | None = None  # why the rules are not known; then nothing is allowed
+    problem: Failure | None = None  # why the rules could not be read; then nothing is allowed
 
     def allows(self, url: Url) -> bool:
         path = _spelled(url[url.index("/", 8) :])
@@ -81,15 +82,15 @@ class HostRules:
         return True
 
 
-EVERYTHING = HostRules()
-_NOTHING = (Rule(("/",), ends=False, allow=False, length=1),)
+EVERYTHING = RobotsRules()
+_NOTHING = (RobotsRule(("/",), ends=False, allow=False, length=1),)
 
 
 class Robots:
     """The rules of each origin, read once a day.
 
-    `fetch` asks for robots.txt whatever its type, and of a long one the start (`HttpFetcher.fetch_start` with
-    `LARGEST`). It is called once a hop, so a delay between requests to a host belongs there.
+    `fetch` asks for robots.txt, of any type, and for the beginning of a long one (`HttpFetcher.fetch_start` with
+    `LARGEST`). It is called once for each hop of a redirect, so it must keep the delay between requests to a host.
     """
 
     def __init__(
@@ -106,16 +107,16 @@ class Robots:
     ) -> None:
         self._fetch, self._agent, self._clock, self._urls = fetch, agent, clock, urls
         self._longest_delay, self._keep, self._retry, self._most = longest_delay, keep, retry, most
-        self._kept: dict[str, tuple[float, HostRules]] = {}  # origin -> until when, and what; the oldest first
+        self._kept: dict[str, tuple[float, RobotsRules]] = {}  # origin -> valid until, rules; the oldest first
         self._reading: dict[str, asyncio.Lock] = {}
 
-    def known(self, url: Url) -> HostRules | None:
-        """The rules for a URL if they need not be asked for now."""
+    def known(self, url: Url) -> RobotsRules | None:
+        """The rules for a URL, if they are known and still valid."""
         until, rules = self._kept.get(_origin(url), (-math.inf, None))
         return rules if self._clock.now() < until else None
 
-    async def rules(self, url: Url) -> HostRules:
-        """The rules for a URL. Several who ask at once cause one request."""
+    async def rules(self, url: Url) -> RobotsRules:
+        """The rules for a URL. Several callers at the same time cause one request."""
         found = self.known(url)
         if found is not None:
             return found
@@ -126,7 +127,7 @@ class Robots:
             finally:
                 self._reading.pop(origin, None)
 
-    async def _read(self, origin: str) -> HostRules:
+    async def _read(self, origin: str) -> RobotsRules:
         answer = await self._follow(Url(f"{origin}/robots.txt"))
         seconds = self._keep
         if isinstance(answer, Fetch):
@@ -137,20 +138,20 @@ class Robots:
             rules = EVERYTHING
         else:
             seconds = max(self._retry, answer.retry_after or 0.0)
-            rules = self._last(origin) or HostRules(_NOTHING, problem=answer)
+            rules = self._last(origin) or RobotsRules(_NOTHING, problem=answer)
         self._kept.pop(origin, None)
         while len(self._kept) >= self._most:
             del self._kept[next(iter(self._kept))]
         self._kept[origin] = (self._clock.now() + seconds, rules)
         return rules
 
-    def _last(self, origin: str) -> HostRules | None:
-        """What was known before robots.txt became unreachable holds on."""
+    def _last(self, origin: str) -> RobotsRules | None:
+        """The rules from before robots.txt became unreachable: they stay valid."""
         _, rules = self._kept.get(origin, (0.0, None))
         return rules if rules is not None and rules.problem is None else None
 
     async def _follow(self, url: Url) -> Fetch | Failure:
-        """Through redirects, to other hosts too: the rules hold for the origin that was asked first."""
+        """The answer after redirects, also to other hosts. The rules hold for the origin that was asked first."""
         for _ in range(HOPS + 1):
             answer = await self._fetch(url)
             if not isinstance(answer, Redirect):
@@ -161,15 +162,15 @@ class Robots:
 
 @dataclass(slots=True)
 class _Group:
-    """All groups of one agent, as they are read."""
+    """All groups of one agent, while the file is read."""
 
     named: bool = False
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[RobotsRule] = field(default_factory=list)
     delays: list[float] = field(default_factory=list)
 
 
-def parse_robots(body: bytes, agent: str, url: Url, urls: UrlRules = RULES) -> HostRules:
-    """What a robots.txt at `url` says to an agent; agents are compared by product token, "Forager" of "Forager/1.0"."""
+def parse_robots(body: bytes, agent: str, url: Url, urls: UrlRules = RULES) -> RobotsRules:
+    """What a robots.txt at `url` says to an agent. Agents are compared by product token: "Forager" of "Forager/1.0"."""
     token = _token(agent)
     groups = {token: _Group(), "*": _Group()}
     current: list[_Group] = []
@@ -194,12 +195,12 @@ def parse_robots(body: bytes, agent: str, url: Url, urls: UrlRules = RULES) -> H
                 group.rules.extend(_rules(value, allow=key == "allow"))
     ours = groups[token] if groups[token].named else groups["*"]
     ordered = tuple(sorted(ours.rules, key=lambda rule: (-rule.length, not rule.allow)))
-    return HostRules(ordered, max(ours.delays, default=None), tuple(sitemaps))
+    return RobotsRules(ordered, max(ours.delays, default=None), tuple(sitemaps))
 
 
 def _lines(body: bytes) -> Iterator[tuple[str, str]]:
-    """Known keys with their values. A missing colon is forgiven where only one reading is left."""
-    if len(body) >= LARGEST:  # the last line may be cut in the middle, and would then say something else
+    """The known keys with their values. A missing colon is forgiven if the line has exactly two words."""
+    if len(body) >= LARGEST:  # the last line may be cut in the middle and then say something else
         body = body[: max(body.rfind(b"\n", 0, LARGEST), body.rfind(b"\r", 0, LARGEST), 0)]
     for mark in (_BOM, _BOM[:2], _BOM[:1]):
         if body.startswith(mark):
@@ -221,19 +222,19 @@ def _token(text: str) -> str:
     return found[0].lower() if found else ""
 
 
-def _rules(pattern: str, *, allow: bool) -> Iterator[Rule]:
+def _rules(pattern: str, *, allow: bool) -> Iterator[RobotsRule]:
     if not pattern:  # "disallow:" alone forbids nothing
         return
     yield _rule(pattern, allow)
     folder, slash, file = pattern.rpartition("/")
-    if allow and slash and file.startswith("index.htm"):  # as Google reads it: who allows the index allows its folder
+    if allow and slash and file.startswith("index.htm"):  # as Google reads it: its folder is allowed too
         yield _rule(f"{folder}/$", allow)
 
 
-def _rule(pattern: str, allow: bool) -> Rule:
+def _rule(pattern: str, allow: bool) -> RobotsRule:
     ends = pattern.endswith("$")
     pieces = tuple(_spelled(piece) for piece in (pattern[:-1] if ends else pattern).split("*"))
-    return Rule(pieces, ends, allow, sum(map(len, pieces)) + len(pieces) - 1 + ends)
+    return RobotsRule(pieces, ends, allow, sum(map(len, pieces)) + len(pieces) - 1 + ends)
 
 
 def _seconds(value: str) -> Iterator[float]:
@@ -246,9 +247,8 @@ def _seconds(value: str) -> Iterator[float]:
 
 
 def _spelled(text: str) -> str:
-    """One spelling: unreserved characters as themselves, escapes in upper case, all that is no URL character escaped.
-
-    `*` and `$` are escaped too, for in a pattern they mean themselves only so.
+    """The one spelling of a text: unreserved characters are not escaped, all that is no URL character is, and escapes
+    are in upper case. `*` and `$` are escaped too, because in a pattern they have another meaning.
     """
     return _TO_SPELL.sub(_spell, text)
 

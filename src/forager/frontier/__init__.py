@@ -1,7 +1,7 @@
-"""What waits and in which order: ids, lanes, sites and scores, nothing of the web."""
+"""The frontier: which links wait, and in which order. It knows ids, lanes, sites and scores, and nothing of the web."""
 
 from forager.frontier.columns import Column
 from forager.frontier.lanes import Budgets, LaneFrontier, LaneState
-from forager.frontier.url_table import Seen
+from forager.frontier.url_table import HashTable
 
-__all__ = ["Budgets", "Column", "LaneFrontier", "LaneState", "Seen"]
+__all__ = ["Budgets", "Column", "HashTable", "LaneFrontier", "LaneState"]

@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 T = TypeVar("T", bound=np.generic)
-AnyIds: TypeAlias = NDArray[np.integer[Any]]  # better intp than int32: numpy looks them up in a third of the time
+AnyIds: TypeAlias = NDArray[np.integer[Any]]  # numpy looks up intp in a third of the time of int32
 
-LEAST = 1024  # rows allocated at first
-AHEAD = 1024  # rows filled together
+LEAST = 1024  # rows that are allocated at first
+AHEAD = 1024  # rows that are filled together
 
 
 class Column(Generic[T]):
-    """Rows of one type under one name: `view` is the live part, an ordinary array.
+    """Rows of one type. `view` is an ordinary array of all rows.
 
-    Invariant: `view` has `len(self)` rows and every row that was never written holds `fill`.
+    Invariant: `view` has `len(self)` rows, and every row that was never written holds `fill`.
 
-    A row added costs constant time on average: room grows by half. Room not yet used is never touched, so the system
-    does not back it with memory; while it grows a column is in memory twice, but only its live rows and only this one.
+    To add a row takes constant time on average, because the array behind the view grows by half. What is not used yet
+    is never touched, so it takes no memory. While a column grows, its rows are in memory twice.
 
     >>> scores = Column(np.float32, fill=-1)
     >>> scores.resize(3)
@@ -31,10 +31,10 @@ class Column(Generic[T]):
 
     __slots__ = ("_fill", "_room", "view")
 
-    view: NDArray[T]  # of the live rows; growth may replace it, so do not keep it over an `extend` or `resize`
+    view: NDArray[T]  # of all rows; do not keep it over an `extend` or `resize`, which may replace it
 
     def __init__(self, dtype: type[T], fill: float = 0, width: int = 0) -> None:
-        """`width` > 0 makes a column of that many numbers a row, a 2-D array."""
+        """With `width` > 0 each row has so many numbers, and the view is a 2-D array."""
         self._fill = fill
         self._room: NDArray[T] = np.empty((LEAST, width) if width else LEAST, dtype)
         self.view = self._room[:0]
@@ -43,24 +43,24 @@ class Column(Generic[T]):
         return len(self.view)
 
     def resize(self, size: int) -> None:
-        """Have `size` rows; new ones hold `fill`."""
+        """Have `size` rows; new rows hold `fill`."""
         start = len(self.view)
         self._stretch(size)
         if size > start:
             self.view[start:] = self._fill
 
     def cover(self, size: int) -> None:
-        """Have at least `size` rows. Some are made ahead, so that most calls for a few more cost nothing."""
+        """Have at least `size` rows. Some more are made ahead, so that most calls cost nothing."""
         if size > len(self.view):
             self.resize(-(-size // AHEAD) * AHEAD)
 
     def extend(self, rows: ArrayLike) -> None:
-        """Put rows after the last."""
+        """Put rows after the last one."""
         rows = np.asarray(rows)
         self.repeat(rows, len(rows))
 
     def repeat(self, row: ArrayLike, count: int) -> None:
-        """Put so many rows after the last, all alike."""
+        """Put so many equal rows after the last one."""
         start = len(self.view)
         self._stretch(start + count)
         self.view[start:] = row

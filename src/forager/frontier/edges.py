@@ -1,7 +1,12 @@
-"""Every link found on a visited page, with what the strategy gave it. Append-only; an edge is a row number."""
+"""Every link that was found on a visited page, with what the strategy gave it. Rows are only added; an edge is the
+number of its row."""
 
 from __future__ import annotations
 
+import mmap
+import os
+import tempfile
+import weakref
 from pathlib import Path
 from typing import TypeAlias
 
@@ -9,32 +14,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.frontier.columns import AnyIds, Column
-from forager.frontier.spool import Spool
-from forager.types import Floats, Ids, Ragged, ScoredLinks
+from forager.types import Floats, Ids, Ragged, ScoredLinks, Terms, stretches
 
-# The newest edge of the chain gone along last, and all its edges.
-Walked: TypeAlias = tuple[int, AnyIds]
+TAIL = 1 << 16  # values written together
+WINDOW, AHEAD = 1 << 24, 1 << 22  # values that are mapped, the newest; so many of them are still to come
+FEW = 4_096  # rows that are read one by one; more are read through a map of the whole file
+_SIZE = 4  # bytes of a value
+_ALIGNED = mmap.ALLOCATIONGRANULARITY // _SIZE  # a map must begin at a multiple of this
+
+Walked: TypeAlias = tuple[int, AnyIds]  # the newest edge of a chain, and all its edges
 _NOWHERE: Walked = (-1, np.empty(0, np.intp))
 
 
 class Edges:
-    """Columns source, target, score, state, clue, weight; the edges into one target are chained through `before`.
+    """Columns of source, target, score, state, clue and weight. The edges into one target are a chain.
 
-    Invariant: `last[v]` is the newest edge into v, `before[e]` the next older one into the same target, -1 at the end.
+    Invariant: `_last[v]` is the newest edge into v; `_before[e]` is the next older edge into the same target, or -1.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Clues lie in a file in that folder, or in memory."""
+        """With a folder, clues are in a file there; else in memory."""
         self._source, self._target = Column(np.int32), Column(np.int32)
         self._score = Column(np.float32)
         self._before = Column(np.int32)
         self._last = Column(np.int32, fill=-1)  # by target id
-        self._clues: Spool | Column[np.uint32] = Spool(folder) if folder else Column(np.uint32)
+        self._clues: ClueFile | Column[np.uint32] = ClueFile(folder) if folder else Column(np.uint32)
         self._clue_offsets = Column(np.int64)
         self._clue_offsets.resize(1)
         self._weight: Column[np.float32] | None = None  # only for strategies that weigh edges
         self._state: Column[np.float32] | None = None  # only for strategies that carry state
-        self._walked = _NOWHERE
+        self._walked = _NOWHERE  # the chain that was asked for last
 
     def __len__(self) -> int:
         return len(self._source)
@@ -62,19 +71,19 @@ class Edges:
         if not len(self._clues):  # most strategies give none
             return Ragged(np.empty(0, np.uint32), np.zeros(len(rows) + 1, np.int64))
         offsets = self._clue_offsets.view
-        if isinstance(self._clues, Spool):
+        if isinstance(self._clues, ClueFile):
             starts = offsets[rows]
             return self._clues.take(starts, offsets[rows + 1] - starts)
         return Ragged(self._clues.view, offsets).take(rows)
 
     def keep_largest(self, rows: AnyIds, columns: tuple[int, ...], state: Floats) -> None:
-        """Raise the given columns of the rows' state to at least the given values."""
+        """Raise these columns of the rows' state to at least the given values."""
         if self._state is not None:
             for column in columns:
                 np.maximum.at(self._state.view[:, column], rows, state[:, column])
 
     def append(self, source: int, targets: Ids, scored: ScoredLinks) -> Ids:
-        """Record the links of one page; returns their row numbers."""
+        """Add the links of one page; returns their row numbers."""
         first, count = len(self), len(targets)
         rows = np.arange(first, first + count, dtype=np.int32)
         self._source.repeat(source, count)
@@ -107,15 +116,15 @@ class Edges:
         ordered = targets[order]
         self._last.cover(int(ordered[-1]) + 1)
         before = self._last.view[targets]
-        again = (ordered[1:] == ordered[:-1]).nonzero()[0]  # a target that the page links to more than once
+        again = (ordered[1:] == ordered[:-1]).nonzero()[0]  # targets that the page links to more than once
         before[order[again + 1]] = rows[order[again]]
-        self._last.view[targets] = rows  # of a target's rows the last one stays
+        self._last.view[targets] = rows  # of several rows of a target the last one stays
         self._before.extend(before)
 
     def into(self, target: int) -> AnyIds:
         """The edges into a target, oldest first."""
         newest = self._last.view.item(target) if target < len(self._last) else -1
-        if newest != self._walked[0]:  # a page's trace and then its judgement ask for the same
+        if newest != self._walked[0]:  # the trace of a page and then its judgement ask for the same
             self._walked = newest, self._walk(newest)
         return self._walked[1]
 
@@ -128,8 +137,8 @@ class Edges:
         return np.array(rows[::-1], np.intp)
 
     def newest_into(self, targets: Ids, most: int) -> tuple[Ids, Ids]:
-        """The newest edges into each of the targets, at most so many: the places of the targets, ascending, and the
-        edges, oldest first."""
+        """The newest edges into each target, at most so many of each. Two columns: the place of the target in
+        `targets`, ascending, and the edge, oldest first."""
         places = np.flatnonzero(targets < len(self._last)).astype(np.int32)
         rows = self._last.view[targets[places]]
         found: list[tuple[Ids, Ids]] = []
@@ -146,7 +155,7 @@ class Edges:
         return at[order], into[order]
 
     def redirect(self, source: int, target: int) -> None:
-        """Let the edges into `source` be edges into `target`: they led there all along."""
+        """Make the edges into `source` edges into `target`, because `source` redirects there."""
         moved = self.into(source)
         if len(moved) == 0:
             return
@@ -160,7 +169,98 @@ class Edges:
         self._walked = _NOWHERE
 
     def csr(self, nodes: int) -> tuple[NDArray[np.int64], Ids, Floats]:
-        """Offsets, targets and weights of the graph over `nodes` ids, rows by source."""
+        """The graph over `nodes` ids, a row for each source: offsets, targets and weights."""
         order = np.argsort(self.sources, kind="stable")
         offsets = np.concatenate(([0], np.cumsum(np.bincount(self.sources, minlength=nodes))))
         return offsets, self.targets[order], self.weights[order]
+
+
+class ClueFile:
+    """Clues in a file instead of in memory: a hundred numbers a link are too many to keep for millions of links.
+
+    Rows of terms are only added. The file has no name, so it goes when the process ends. If all of it were mapped, it
+    would count as memory of the process; so only the newest values are mapped, 64 MB of them. Older rows are read with
+    one call each, which takes four times as long: the cache of the system keeps them, not the process. For a sweep the
+    whole file is mapped, but only for one batch at a time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            self._file = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._file)
+        self._written = 0  # values in the file
+        self._tail = np.empty(TAIL, np.uint32)  # the values after them, not written yet
+        self._waiting = 0  # how many of those
+        self._first, self._window = 0, memoryview(b"")  # the mapped values, and the number of the first
+
+    def __len__(self) -> int:
+        return self._written + self._waiting
+
+    def extend(self, values: Terms) -> None:
+        """Put values at the end."""
+        end = self._waiting + len(values)
+        if end > len(self._tail):
+            self._flush()
+            end = len(values)
+        if end > len(self._tail):
+            self._write(np.ascontiguousarray(values, np.uint32))
+        else:
+            self._tail[self._waiting : end] = values
+            self._waiting = end
+
+    def take(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Ragged:
+        """The rows with these beginnings and lengths."""
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        lengths.cumsum(out=offsets[1:])
+        if len(starts) <= FEW:
+            return Ragged(self._read(starts, lengths), offsets)
+        self._flush()
+        return Ragged(self._gather(stretches(starts, lengths)), offsets)
+
+    def _read(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Terms:
+        file, written, tail = self._file, self._written, self._tail.data
+        first, window, upto = self._first, self._window, self._first + len(self._window)
+        read = [
+            tail[at - written : at - written + size]
+            if at >= written
+            else window[at - first : at - first + size]
+            if at >= first and at + size <= upto
+            else os.pread(file, size * _SIZE, at * _SIZE)
+            for at, size in zip(starts.tolist(), lengths.tolist(), strict=True)
+            if size
+        ]
+        return np.frombuffer(b"".join(read), np.uint32)
+
+    def _gather(self, places: NDArray[np.int64]) -> Terms:
+        if not len(places):
+            return np.empty(0, np.uint32)
+        with mmap.mmap(self._file, self._written * _SIZE, access=mmap.ACCESS_READ) as mapped:
+            whole = np.frombuffer(mapped, np.uint32)
+            found = whole[places]
+            del whole  # else the map could not be closed
+        return found
+
+    def _flush(self) -> None:
+        self._write(self._tail[: self._waiting])
+        self._waiting = 0
+
+    def _write(self, values: Terms) -> None:
+        if len(values):
+            _write_all(self._file, values.data.cast("B"), self._written * _SIZE)
+            self._written += len(values)
+            if self._written > self._first + len(self._window):
+                self._slide()
+
+    def _slide(self) -> None:
+        """Map the newest values, and space in the file for the next ones."""
+        first = max(0, self._written - WINDOW + AHEAD)
+        self._first = first - first % _ALIGNED
+        os.ftruncate(self._file, (self._first + WINDOW) * _SIZE)
+        mapped = mmap.mmap(self._file, WINDOW * _SIZE, access=mmap.ACCESS_READ, offset=self._first * _SIZE)
+        self._window = np.frombuffer(mapped, np.uint32).data  # the view keeps the map alive
+
+
+def _write_all(file: int, left: memoryview, at: int) -> None:
+    while left:
+        done = os.pwrite(file, left, at)
+        left, at = left[done:], at + done

@@ -1,7 +1,7 @@
-"""What a crawl has found out: addresses, the links between them, and what was judged. Facts only grow.
+"""What a crawl has found out: URLs, the links between them, and the judgements. Facts are only added.
 
-Order is derived from facts, not kept here: see `LaneFrontier`. Where a URL turned out to be a redirect, everything
-known of it, and every link to it, belongs to the page it leads to.
+The order of links is not kept here: see `LaneFrontier`. If a URL is a redirect, all that is known of it, and every link
+to it, belongs to the page it leads to.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.frontier.addresses import Addresses
 from forager.frontier.columns import AnyIds, Column
 from forager.frontier.edges import Edges
+from forager.frontier.url_table import UrlTable
 from forager.types import (
     FIRST,
+    RELEVANT,
     Combine,
     Evidence,
     Floats,
@@ -37,34 +38,37 @@ from forager.types import (
     WaitingBatch,
 )
 
-INLINKS = 8  # as many as a trace shows, and a sweep
-SEVERAL = (Policy.BEST, Policy.MEAN, Policy.NOISY_OR)  # what makes one score of several
-BATCH = 16_384  # links of a sweep that are put together at once: some milliseconds
+INLINKS = 8  # a trace shows so many, and so does a sweep
+SEVERAL = (Policy.BEST, Policy.MEAN, Policy.NOISY_OR)  # these make one score of several
+BATCH = 16_384  # links of a sweep that are put together at a time, in some milliseconds
 
 
 class Facts:
+    """All facts of one crawl, by the ids of its URLs."""
+
     def __init__(self, combine: Combine = FIRST, *, evidence: bool = True, folder: Path | None = None) -> None:
-        """Without `evidence` none is gathered: where nobody learns, nobody takes it. With a folder clues lie there, in
-        a file, instead of in memory."""
+        """Without `evidence` none is gathered; it is not needed if the strategy does not learn. With a folder, clues
+        are in a file there instead of in memory."""
         self._policy, self._largest_state = combine.policy, combine.largest
         self._gathers = evidence
-        self.addresses = Addresses()
+        self.addresses = UrlTable()
         self.edges = Edges(folder)
         self._relevance, self._raw = Column(np.float32, fill=np.nan), Column(np.float32, fill=np.nan)
         self._inlinks, self._relevant_inlinks = Column(np.int32), Column(np.int32)
-        self._kept = Column(np.int32, fill=-1)  # the edge by which an id will be followed; -1: none
+        self._kept = Column(np.int32, fill=-1)  # the edge by which an id will be visited; -1: none
         self._is_seed = Column(np.bool_)
         self._depth = Column(np.int32)
-        self._leads_to = Column(np.int32, fill=-1)  # where an id redirects; -1: nowhere
-        self._redirects = False  # whether any does
-        self._common_row = Column(np.int32, fill=-1)  # row of _common of a visited page; -1: none
+        self._leads_to = Column(np.int32, fill=-1)  # where an id redirects to; -1: nowhere
+        self._redirects = False  # whether any id does
+        self._common_row = Column(np.int32, fill=-1)  # the row of a visited page in _common; -1: none
         self._common, self._common_offsets = Column(np.uint32), Column(np.int64)
         self._common_offsets.resize(1)
-        self._pending: list[AnyIds] = []  # edges found after their target was judged: evidence for the next outcome
+        self._pending: list[AnyIds] = []  # edges that are evidence for the next outcome
 
     # ---- addresses
 
     def intern(self, urls: Sequence[Url]) -> Ids:
+        """The ids of the URLs. URLs that were never seen get new ids."""
         ids = self.addresses.intern(urls)
         self._grow()
         return ids
@@ -81,7 +85,7 @@ class Facts:
             column.cover(known)
 
     def sow(self, seeds: Sequence[Url]) -> Ids:
-        """The ids of the seeds, noted as such."""
+        """The ids of the seeds. They are marked as seeds."""
         ids = self.intern(seeds)
         self._is_seed.view[ids] = True
         return ids
@@ -90,7 +94,7 @@ class Facts:
         return self._is_seed.view.take(ids)
 
     def final(self, ids: Ids) -> Ids:
-        """Where the ids lead, as far as redirects are known."""
+        """The ids that these lead to by redirects, as far as redirects are known."""
         if not self._redirects:
             return ids
         leads_to = self._leads_to.view
@@ -101,7 +105,7 @@ class Facts:
         return ids
 
     def redirect(self, source: int, target: int) -> None:
-        """Note that `source` answers with a redirect to `target`. A ring of redirects is not closed."""
+        """Note that `source` redirects to `target`. A redirect that would close a circle is ignored."""
         if int(self.final(np.array([target], np.int32))[0]) == source:
             return
         moved = self.edges.into(source)
@@ -120,11 +124,12 @@ class Facts:
         return not np.isnan(self._relevance.view[id])
 
     def known(self, ids: Ids) -> Known:
+        """What is known of these ids now."""
         at = self.final(ids)
         return Known(self._relevance.view.take(at), self._inlinks.view.take(at), self._relevant_inlinks.view.take(at))
 
     def trace(self, asked: int, answered: int, order: int, score: float) -> Trace:
-        """How we came to ask for `asked`, which led to `answered` (the same id unless it redirected)."""
+        """How we came to ask for `asked`, which led to `answered` (the same id if there was no redirect)."""
         kept = self._kept.view.item(asked)
         depth = 0 if kept < 0 else self._depth.view.item(self.edges.sources.item(kept)) + 1
         return Trace(answered, asked, order, depth, score, self._inlinks_of(answered, kept))
@@ -132,12 +137,12 @@ class Facts:
     def _inlinks_of(self, id: int, kept: int) -> Inlinks:
         rows = self.edges.into(id) if kept >= 0 else _NO_ROWS  # no link was followed to a seed
         if len(rows):
-            ahead = np.lexsort((-self.edges.scores[rows], rows != kept))  # stable: of equals the older is ahead
+            ahead = np.lexsort((-self.edges.scores[rows], rows != kept))  # stable: of equal scores the older is ahead
             rows = rows[ahead[:INLINKS]]
-        return _Found(self.edges, rows)
+        return _LazyInlinks(self.edges, rows)
 
     def judge(self, trace: Trace, judgement: Judgement) -> Evidence:
-        """Note a page's judgement; returns every link whose two ends have become known since the last time."""
+        """Note the judgement of a page. Returns every link whose two ends were judged since the last time."""
         self._relevance.view[trace.id], self._raw.view[trace.id] = judgement.relevance, judgement.raw
         self._depth.view[trace.id] = trace.depth
         if self._gathers:
@@ -145,7 +150,7 @@ class Facts:
         return self.evidence()
 
     def evidence(self) -> Evidence:
-        """Hand over the evidence that has gathered."""
+        """The evidence since the last time."""
         if not self._pending:
             return _NO_EVIDENCE
         rows = np.concatenate(self._pending, dtype=np.intp)
@@ -158,13 +163,14 @@ class Facts:
     # ---- links
 
     def found(self, source: int, ids: Ids, scored: ScoredLinks, kept: Mask) -> None:
-        """Record the scored links of a judged page; `kept` says which became the one to be followed."""
+        """Add the scored links of a judged page. `kept` says which of them are the links by which their targets will be
+        visited."""
         targets = self.final(ids)
         rows = self.edges.append(source, targets, scored)
         self._follow(ids, rows, kept)
         at = targets.astype(np.intp)
-        self._inlinks.view[at] += 1  # once, where the page links to a target twice: both rows write the same
-        if self._relevance.view[source] >= 0.5:
+        self._inlinks.view[at] += 1  # a page that links to a target twice counts once: both rows write the same
+        if self._relevance.view[source] >= RELEVANT:
             self._relevant_inlinks.view[at] += 1
         if scored.common is not None:
             self._common_row.view[source] = len(self._common_offsets) - 1
@@ -176,25 +182,25 @@ class Facts:
                 self._pending.append(late)
 
     def _follow(self, ids: Ids, rows: AnyIds, kept: Mask) -> None:
-        """Let those of the new links that are kept be the ones to be followed."""
+        """Note the new links that are kept as the links by which their targets will be visited."""
         replaced = self._kept.view[ids] if self._largest_state else _NO_ROWS
         self._kept.view[ids[kept]] = rows[kept]
         if self._largest_state:
             self._carry_largest(replaced, self._kept.view[ids], rows)
 
     def _carry_largest(self, before: AnyIds, now: AnyIds, rows: AnyIds) -> None:
-        """Raise the state of the links kept now by that of those they replaced, and of those found beside them."""
+        """Raise the state of the links that are kept now to that of the links they replaced, and of the new links."""
         for others in (before, rows):
             both = (others >= 0) & (now >= 0)
             self.edges.keep_largest(now[both], self._largest_state, self.edges.state(others[both]))
 
     def keep(self, ids: Ids, links: Ids) -> None:
-        """Let these links be the ones by which the ids will be followed; -1: the one that was."""
+        """Note by which links the ids will be visited; -1: by the same link as before."""
         given = links >= 0
         self._kept.view[ids[given]] = links[given]
 
-    def slice(self, ids: Ids, frontier: Frontier) -> Slice:
-        """What a sweep is shown of these waiting ids: the links to them, each with what its parent gave it."""
+    def slice(self, ids: Ids, frontier: Frontier) -> WaitingSlice:
+        """What a sweep sees of these waiting ids: the links to them, each with what its parent page gave it."""
         places, links = self._links_to(ids)
         parent = links >= 0
         sources = np.full(len(links), -1, np.int32)
@@ -205,10 +211,10 @@ class Facts:
         clues = _spread(self.edges.clues(links[parent]), parent)
         to = ids[places]
         shown = (self.addresses.hosts[to], frontier.scores(to), state, clues, self._common_of(sources))
-        return Slice(WaitingBatch(to, sources, *shown), ids, links, np.searchsorted(places, np.arange(len(ids))))
+        return WaitingSlice(WaitingBatch(to, sources, *shown), ids, links, np.searchsorted(places, np.arange(len(ids))))
 
     def _links_to(self, ids: Ids) -> tuple[Ids, Ids]:
-        """The place among the ids, ascending, and the link, -1 where no page led to it."""
+        """Two columns: the place in `ids`, ascending, and the link; -1 if no page links to the id."""
         if self._policy not in SEVERAL:
             return np.arange(len(ids), dtype=np.int32), self._kept.view[ids]
         places, links = self.edges.newest_into(ids, INLINKS)
@@ -222,22 +228,23 @@ class Facts:
         return _spread(Ragged(self._common.view, self._common_offsets.view).take(rows[given]), given)
 
     def graph(self) -> Graph:
+        """All edges as a graph over the ids."""
         known = len(self.addresses)
         offsets, targets, weights = self.edges.csr(known)
         return Graph(offsets, targets, weights, self._relevance.view[:known], self.addresses.hosts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Slice:
-    """Some of what waits, as a sweep sees it: links, of which several may lead to one id."""
+class WaitingSlice:
+    """Some of the waiting ids, as a sweep sees them: as links, of which several may lead to one id."""
 
     batch: WaitingBatch
     ids: Ids  # each once, ascending
-    links: Ids  # (rows of the batch,) the edge of each, -1 for what no page led to
-    starts: NDArray[np.intp]  # (ids,) the first row of each
+    links: Ids  # (rows of the batch,) the edge of each row, -1 if no page links to the id
+    starts: NDArray[np.intp]  # (ids,) the first row of each id
 
     def settle(self, scores: Floats, policy: Policy) -> tuple[Floats, Ids]:
-        """One score an id, by the policy, and the link to be followed to it."""
+        """One score for each id, by the policy, and the link by which it will be visited."""
         if len(scores) == len(self.ids):
             return scores, self.links
         if policy is Policy.MEAN:
@@ -247,14 +254,14 @@ class Slice:
             return 1 - np.multiply.reduceat(1 - scores, self.starts), np.full(len(self.ids), -1, np.int32)
         best = np.maximum.reduceat(scores, self.starts)
         place = np.repeat(np.arange(len(self.ids)), np.diff(self.starts, append=len(scores)))
-        first = np.flatnonzero(scores == best[place])[::-1]  # backwards, so that of equals the oldest is written last
+        first = np.flatnonzero(scores == best[place])[::-1]  # backwards: of equal scores the oldest is written last
         links = np.full(len(self.ids), -1, np.int32)
         links[place[first]] = self.links[first]
         return best, links
 
 
-class _Found(Inlinks):
-    """Clues are read when they are asked for: few strategies look at those of the link they came by."""
+class _LazyInlinks(Inlinks):
+    """Reads clues only when they are asked for, because few strategies look at the clues of inlinks."""
 
     __slots__ = ("_edges", "_rows")
     _edges: Edges
@@ -270,7 +277,7 @@ class _Found(Inlinks):
         return self._edges.clues(self._rows)
 
     def __reduce__(self) -> tuple[type[Inlinks], tuple[Any, ...]]:
-        """A copy has read them."""
+        """A copy has its clues in memory."""
         return Inlinks, (self.sources, self.scores, self.state, self.clues)
 
 
@@ -279,7 +286,7 @@ _NO_EVIDENCE = Evidence(Ragged.of([]), np.empty(0, np.float32), np.empty(0, np.f
 
 
 def _spread(rows: Ragged, where: Mask) -> Ragged:
-    """Rows put at the places that are True; the others are empty."""
+    """The rows at the places that are True; the other rows are empty."""
     lengths = np.zeros(len(where), np.int64)
     lengths[where] = rows.lengths
     return Ragged(rows.values, np.concatenate(([0], np.cumsum(lengths))))

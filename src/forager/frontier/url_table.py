@@ -1,30 +1,37 @@
-"""Which URLs are known: a table from 64-bit hash to id, exact and without pauses."""
+"""Which URLs are known, and their ids. Lookups are exact, and growing causes no pauses."""
 
 from __future__ import annotations
 
 import mmap
+from collections.abc import Sequence
+from itertools import accumulate, repeat
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
 
-from forager.types import Ids
+from forager.frontier.columns import Column
+from forager.types import Ids, Url
+from forager.web.urls import host, site
 
 Hashes: TypeAlias = NDArray[np.uint64]
 T = TypeVar("T", bound=np.generic)
 
-WIDE = 8  # slots of a bucket: 8 hashes are one cache line, and a batch is done in two or three steps
-FEW = 32  # hashes that are taken one by one: numpy's calls would cost more
-FULLEST = 0.7  # part of the slots in use before the table doubles
-MOVED = 512  # buckets moved to a new table with each insert
-PIECE = 1 << 16  # hashes placed at a time, so that a large insert needs little memory besides
+WIDE = 8  # slots of a bucket: 8 hashes fill one cache line, and a batch is done in two or three steps
+FEW = 32  # so few hashes are taken one by one, because numpy's calls would cost more
+FULLEST = 0.7  # part of the slots that may be in use before the table doubles
+MOVED = 512  # buckets that each insert moves to a new table
+PIECE = 1 << 16  # hashes that are placed at a time, so that a large insert needs little extra memory
+# Links to the same pages repeat, and a dict answers in a tenth of the time. When it is full, all of it is forgotten.
+RECENT, SHORT = 1 << 15, 300  # URLs that are remembered, characters of one
 
 
 def blank(buckets: int, dtype: type[T]) -> NDArray[T]:
-    """Zeros, in small pages where the system lets us say so.
+    """Zeros, in small memory pages if the system lets us choose.
 
-    numpy asks for pages of 2 MB. The first hashes in a large new table would each have one zeroed for them: 80 hashes
-    took up to 150 ms in a table of 8 million. With small pages they take a few, and later lookups are no slower.
+    numpy asks for pages of 2 MB. In a large new table each of the first hashes would need such a page to be zeroed: 80
+    hashes took up to 150 ms in a table of 8 million. With small pages they take a few, and later lookups are as fast.
     """
     if not hasattr(mmap, "MADV_NOHUGEPAGE"):
         return np.zeros((buckets, WIDE), dtype)
@@ -34,12 +41,12 @@ def blank(buckets: int, dtype: type[T]) -> NDArray[T]:
     return np.frombuffer(memory, dtype).reshape(buckets, WIDE)
 
 
-class Table:
-    """Open addressing by buckets.
+class HashBuckets:
+    """A hash table of fixed size: open addressing by buckets.
 
-    Invariants: a bucket fills from its first slot on, so its last slot tells whether it is full; a hash lies in the
-    bucket its low bits name or, as long as buckets on the way are full, in one that follows. An empty slot is hash 0
-    with number 0; numbers are id + 1, so the number in the slot where a search ends is right for both cases.
+    Invariants: a bucket is filled from its first slot on, so its last slot tells whether it is full. A hash is in the
+    bucket that its low bits name; if that one is full, in the next one that is not. An empty slot has hash 0 and number
+    0; numbers are id + 1, so the number in the slot where a search ends is right in both cases.
     """
 
     def __init__(self, buckets: int) -> None:
@@ -49,9 +56,11 @@ class Table:
         self._slots, self._slot_numbers = self.hashes.reshape(-1).data, self.numbers.reshape(-1).data
 
     def room(self) -> int:
+        """How many more hashes may be inserted."""
         return int(self.hashes.size * FULLEST) - self.used
 
     def lookup(self, hashes: Hashes) -> Ids:
+        """The id of each hash, -1 if it is not here."""
         if len(hashes) <= FEW:
             return np.array(self._find_each(hashes.tolist()), np.int32)
         last = len(self.hashes) - 1
@@ -69,7 +78,7 @@ class Table:
         return found
 
     def _find_each(self, hashes: list[int]) -> list[int]:
-        """The same, one by one."""
+        """What `lookup` gives, one by one."""
         slots, numbers, last, found = self._slots, self._slot_numbers, len(self.hashes) - 1, []
         for hash in hashes:
             at = hash & last
@@ -81,7 +90,7 @@ class Table:
         return found
 
     def insert(self, hashes: Hashes, numbers: Ids) -> None:
-        """Place hashes that are distinct, absent and not 0."""
+        """Insert hashes that are distinct, not here yet, and not 0."""
         self.used += len(hashes)
         last = len(self.hashes) - 1
         at = (hashes & np.uint64(last)).view(np.intp)
@@ -91,7 +100,7 @@ class Table:
             free = empty[:, -1].nonzero()[0]
             bucket, slot, wanted = at[free], empty.argmax(1)[free], hashes[free]
             self.hashes[bucket, slot] = wanted
-            # Two of the batch may have wanted the same slot: the later has it, the other tries again.
+            # Two of the batch may have wanted the same slot: the later one has it, the other tries again.
             won = self.hashes[bucket, slot] == wanted
             self.numbers[bucket[won], slot[won]] = numbers[free[won]]
             left = np.ones(len(hashes), np.bool_)
@@ -100,7 +109,7 @@ class Table:
         self._place_each(hashes.tolist(), numbers.tolist())
 
     def _place_each(self, hashes: list[int], numbers: list[int]) -> None:
-        """The same, one by one."""
+        """What `insert` does, one by one."""
         slots, slot_numbers, last = self._slots, self._slot_numbers, len(self.hashes) - 1
         for hash, number in zip(hashes, numbers, strict=True):
             at = hash & last
@@ -110,30 +119,30 @@ class Table:
             slots[slot], slot_numbers[slot] = hash, number
 
 
-class Seen:
-    """Hash -> id for every URL ever found. No Bloom filter: a false positive would silently lose a page.
+class HashTable:
+    """Hash -> id for every URL that was found. It is no Bloom filter: a false positive would silently lose a page.
 
-    Invariant: every hash inserted is in `_table`, or in a bucket of `_old` from `_moved` on.
+    Invariant: every hash that was inserted is in `_table`, or in a bucket of `_old` from `_moved` on.
 
-    When the table is full a table of twice the size takes its place, and each insert moves some buckets of the old
-    one, so the work of growing is spread over many small steps. (Splitting the table in parts which grow one at a time
-    would do as well, but a batch of 80 hashes would then touch about 45 of 64 parts, each with its own numpy calls.)
-    Buckets moved stay as they were until the whole old table goes, so searches in it need no tombstones. Ids never
-    change, therefore a copy is never wrong. Two URLs with the same hash are the caller's matter.
+    When the table is full, one of twice the size takes its place. Each insert then moves some buckets of the old one,
+    so that the work of growing is spread over many small steps. (64 parts that grow one at a time would do this too,
+    but a batch of 80 hashes would then touch about 45 of them, each with its own numpy calls.) A bucket that was moved
+    stays as it was until the whole old table goes, so searches there need no tombstones. Ids never change, so a copy is
+    never wrong. Two URLs with the same hash get the same id.
     """
 
     def __init__(self) -> None:
-        self._table = Table(256)
-        self._old: Table | None = None
+        self._table = HashBuckets(256)
+        self._old: HashBuckets | None = None
         self._moved = 0
-        self._zero = -1  # id of hash 0, which in a slot means empty
+        self._zero = -1  # the id of hash 0, because in a slot 0 means empty
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
     def lookup(self, hashes: Hashes) -> Ids:
-        """The id of each hash, -1 where it was never inserted."""
+        """The id of each hash, -1 if it was never inserted."""
         ids = self._table.lookup(hashes)
         if self._old is not None:
             rows = (ids < 0).nonzero()[0]
@@ -143,7 +152,7 @@ class Seen:
         return ids
 
     def insert(self, hashes: Hashes, ids: Ids) -> None:
-        """Remember hashes that are distinct and absent."""
+        """Insert hashes that are distinct and not here yet."""
         self._count += len(hashes)
         if np.count_nonzero(hashes) < len(hashes):
             zero = hashes == 0
@@ -159,10 +168,10 @@ class Seen:
         while self._table.room() < count:
             self._move()
             self._old, self._moved = self._table, 0
-            self._table = Table(2 * len(self._old.hashes))
+            self._table = HashBuckets(2 * len(self._old.hashes))
 
     def _move(self, buckets: int | None = None) -> None:
-        """Copy some buckets of the old table, all that are left if not told how many; at the end let go of it."""
+        """Copy so many buckets of the old table, or all that are left. After the last one the old table goes."""
         if self._old is None:
             return
         end = len(self._old.hashes) if buckets is None else self._moved + buckets
@@ -172,3 +181,109 @@ class Seen:
         self._moved = end
         if end >= len(self._old.hashes):
             self._old = None
+
+
+class UrlTable:
+    """URL <-> id, exactly. Ids count up from 0 in the order of discovery, and nothing is ever removed.
+
+    The texts are one after the other in one buffer. Hosts and sites are numbered in order of discovery too.
+    """
+
+    def __init__(self) -> None:
+        self._ids = HashTable()
+        self._recent: dict[Url, int] = {}
+        self._text = bytearray()
+        self._ends = Column(np.int64)  # by id
+        self._hosts = Column(np.int32)  # by id
+        self._sites = Column(np.int32)  # by host
+        self._host_ids: dict[str, int] = {}
+        self._host_names: list[str] = []  # by host
+        self._site_ids: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, id: int) -> Url:
+        ends = self._ends.view
+        return Url(self._text[ends[id - 1] if id else 0 : ends[id]].decode())
+
+    @property
+    def hosts(self) -> Ids:
+        """The host of each URL."""
+        return self._hosts.view
+
+    @property
+    def sites(self) -> Ids:
+        """The registrable site of each host."""
+        return self._sites.view
+
+    def host(self, id: int) -> str:
+        """The name of a URL's host, with the port if it is not the default."""
+        return self._host_names[int(self._hosts.view[id])]
+
+    @property
+    def host_count(self) -> int:
+        return len(self._host_ids)
+
+    def intern(self, urls: Sequence[Url]) -> Ids:
+        """The ids of the URLs, in order. URLs that were never seen get new ids."""
+        ids = np.fromiter(map(self._recent.get, urls, repeat(-1)), np.int32, len(urls))
+        rows = (ids < 0).nonzero()[0]
+        if len(rows):
+            others = [urls[row] for row in rows.tolist()]
+            ids[rows] = given = self._intern(others)
+            self._remember(others, given)
+        return ids
+
+    def _intern(self, urls: Sequence[Url]) -> Ids:
+        hashes = _hashes(urls)
+        ids = self._ids.lookup(hashes)
+        new = (ids < 0).nonzero()[0]
+        if len(new):
+            ids[new] = self._give_ids([urls[row] for row in new.tolist()], hashes[new])
+        return ids
+
+    def _remember(self, urls: Sequence[Url], ids: Ids) -> None:
+        short = [(url, id) for url, id in zip(urls, ids.tolist(), strict=True) if len(url) <= SHORT][:RECENT]
+        if len(self._recent) + len(short) > RECENT:
+            self._recent.clear()
+        self._recent.update(short)
+
+    def _give_ids(self, urls: Sequence[Url], hashes: Hashes) -> Ids:
+        """New ids for URLs, of which some may be the same."""
+        digests = hashes.tolist()
+        distinct = dict.fromkeys(digests)
+        fresh = np.arange(len(self), len(self) + len(distinct), dtype=np.int32)
+        if len(distinct) == len(urls):
+            self._ids.insert(hashes, fresh)
+            self._append(urls)
+            return fresh
+        first = dict(zip(reversed(digests), reversed(urls), strict=True))  # of equal URLs the first is written last
+        self._ids.insert(np.fromiter(distinct, np.uint64, len(distinct)), fresh)
+        self._append([first[digest] for digest in distinct])
+        ids = dict(zip(distinct, fresh.tolist(), strict=True))
+        return np.array([ids[digest] for digest in digests], np.int32)
+
+    def find(self, urls: Sequence[Url]) -> Ids:
+        """The ids of the URLs, -1 for those that were never seen."""
+        return self._ids.lookup(_hashes(urls))
+
+    def _append(self, urls: Sequence[Url]) -> None:
+        texts = [url.encode() for url in urls]
+        ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
+        self._ends.extend(ends + len(self._text))
+        self._text += b"".join(texts)
+        names = [host(url) for url in urls]
+        for name in names:
+            if name not in self._host_ids:
+                self._number(name)
+        self._hosts.extend([self._host_ids[name] for name in names])
+
+    def _number(self, name: str) -> None:
+        self._host_ids[name] = len(self._host_ids)
+        self._host_names.append(name)
+        self._sites.extend([self._site_ids.setdefault(site(name), len(self._site_ids))])
+
+
+def _hashes(urls: Sequence[Url]) -> Hashes:
+    return np.array([xxh3_64_intdigest(url.encode()) for url in urls], np.uint64)

@@ -1,27 +1,30 @@
-"""n(c,t): how often term t occurs in the training pages of class c, counted from a stream in bounded memory.
+"""How often each term occurs in each class: n(c,t), counted from a stream of any length in bounded memory.
 
-One uint64 holds a pair and its count: term (32 bits) | class (b bits) | count (32 - b bits), b just wide enough for the
-classes seen. Sorting these numbers brings equal pairs together, so runs merge by sort and add. The lower half of it,
-the *entry* class | count, is what the finished table keeps: 4 bytes a pair, and exact. A count stops at 2^(32-b) - 1,
-which is 8 million for 500 classes.
+One uint64 holds a pair and its count: term (32 bits) | class (b bits) | count (32 - b bits). b is just wide enough for
+the classes seen so far. Sorting these numbers brings equal pairs together, so sorted runs are merged by sorting and
+adding. The lower half, class | count, is called an *entry*. The finished table keeps only the entries: 4 bytes a pair,
+and the counts are exact. A count stops at 2^(32-b) - 1, which is 8 million for 500 classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.types import Ids, Terms, stretches
+from forager.types import Ids, Parts, Ragged, Terms, stretches
 
 Keys: TypeAlias = NDArray[np.uint64]  # term | class | count
+Label = TypeVar("Label", str, int)  # what a class is called: a name or a number
 
-BUCKETS = 64  # by the upper bits of the term, which is a hash: merging needs 1/64 of the memory besides
-CHUNK = 1 << 22  # tokens gathered before they are sorted
+PIECES = 64  # the keys are kept in so many pieces, by the upper bits of the term: merging one needs little memory
+CHUNK = 1 << 22  # terms gathered before they are sorted
 LOW = np.uint64(0xFFFFFFFF)
+COLUMNS = ("pages", "tokens", "terms", "offsets", "entries")  # of TermCounts, as they are saved
 
 
 def _shift(classes: int) -> int:
@@ -30,18 +33,18 @@ def _shift(classes: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
-    """The pairs with n(c,t) > 0: row i, the entries offsets[i]..offsets[i+1] in order of class, belongs to terms[i]."""
+class TermCounts(Generic[Label]):
+    """The pairs with n(c,t) > 0. Row i belongs to terms[i]: the entries offsets[i]..offsets[i+1], in order of class."""
 
-    classes: tuple[str, ...]  # ascending
-    pages: NDArray[np.int64]  # (c,)
-    tokens: NDArray[np.int64]  # (c,) n(c,*)
+    classes: tuple[Label, ...]  # ascending
+    pages: NDArray[np.int64]  # (c,) or other instances
+    tokens: NDArray[np.int64]  # (c,) N(c), the sum of n(c,t) over all terms
     terms: Terms  # (T,) ascending
     offsets: NDArray[np.int64]  # (T + 1,)
     entries: NDArray[np.uint32]  # class | count
 
     def gather(self, rows: NDArray[np.integer[Any]]) -> tuple[Ids, Ids, NDArray[np.int64]]:
-        """The classes and counts of these rows one after the other, and how many there are of each row."""
+        """The classes and counts of these rows, one row after the other, and how many pairs each row has."""
         first = self.offsets[rows]
         lengths = self.offsets[rows + 1] - first
         entries, shift = self.entries[stretches(first, lengths)], _shift(len(self.classes))
@@ -49,39 +52,53 @@ class Counts:
         return (entries >> np.uint32(shift)).view(np.int32), counts.view(np.int32), lengths
 
     def totals(self) -> NDArray[np.int64]:
-        """(T,) n(*,t): how often each term occurs in all classes together."""
+        """(T,) how often each term occurs in all classes together."""
         counts = self.entries & np.uint32((1 << _shift(len(self.classes))) - 1)
         return np.add.reduceat(counts, self.offsets[:-1], dtype=np.int64) if len(counts) else np.empty(0, np.int64)
 
+    def columns(self, prefix: str = "") -> dict[str, NDArray[Any]]:
+        """All but the classes, as parts of a saved model."""
+        return {prefix + name: getattr(self, name) for name in COLUMNS}
 
-class Tally:
-    """Takes pages one by one and forgets them; `counts` gives the table."""
+    @classmethod
+    def of_columns(cls, classes: Iterable[Label], parts: Parts, prefix: str = "") -> TermCounts[Label]:
+        return cls(tuple(classes), *(parts[prefix + name] for name in COLUMNS))
 
-    def __init__(self, chunk: int = CHUNK) -> None:
+
+class TermCounter(Generic[Label]):
+    """Takes pages one by one and forgets them; `counts` gives the table.
+
+    A class is known from its first page on. `classes` names classes that the table must have even without a page.
+    """
+
+    def __init__(self, classes: Iterable[Label] = (), chunk: int = CHUNK) -> None:
         self._chunk = chunk
-        self._codes: dict[str, int] = {}  # class -> its number, in order of appearance
+        self._codes: dict[Label, int] = {}  # class -> its number, in order of appearance
         self._pages: list[int] = []
         self._shift = _shift(1)
         self._waiting: list[tuple[Terms, int]] = []
         self._tokens = 0  # in _waiting
-        self._runs: list[list[Keys]] = [[np.empty(0, np.uint64)] for _ in range(BUCKETS)]
+        self._runs: list[list[Keys]] = [[np.empty(0, np.uint64)] for _ in range(PIECES)]
+        for label in classes:
+            self._code(label, pages=0)
 
-    def __len__(self) -> int:
-        return sum(self._pages)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        return tuple(sorted(self._codes))
-
-    def add(self, terms: Terms, label: str) -> None:
-        """Count the terms of a page, each as often as it occurs."""
-        code = self._code(label, pages=1)
+    def add(self, terms: Terms, label: Label, pages: int = 1) -> None:
+        """Count the terms of a page, each as often as it occurs, or those of several pages of one class."""
+        code = self._code(label, pages)
         self._waiting.append((terms, code))
         self._tokens += len(terms)
         if self._tokens >= self._chunk:
             self._flush()
 
-    def absorb(self, counts: Counts) -> None:
+    def add_rows(self, rows: Ragged, labels: Sequence[Label]) -> None:
+        """Count each row as a page, with a label of its own."""
+        of_label: dict[Label, list[int]] = {}
+        for row, label in enumerate(labels):
+            of_label.setdefault(label, []).append(row)
+        for label, at in of_label.items():
+            self.add(rows.take(np.array(at)).values, label, pages=len(at))
+
+    def absorb(self, counts: TermCounts[Label]) -> None:
         """Add what was counted elsewhere."""
         codes = [self._code(name, int(pages)) for name, pages in zip(counts.classes, counts.pages, strict=True)]
         self._flush()
@@ -90,8 +107,8 @@ class Tally:
         keys.sort()
         self._append(keys)
 
-    def counts(self, limit: int) -> Counts:
-        """The table; where it would have more than `limit` pairs, the rarest terms are left out. Ends the tally."""
+    def counts(self, limit: int = sys.maxsize) -> TermCounts[Label]:
+        """The table. If it would have more than `limit` pairs, the rarest terms are left out. Ends the counting."""
         self._flush()
         rank = np.argsort(np.argsort(list(self._codes)))
         shift = self._shift
@@ -108,9 +125,9 @@ class Tally:
         tokens = sum(_tokens(entries, shift, len(rank)) for entries in kept) + np.zeros(len(rank), np.int64)
         pages = np.zeros(len(rank), np.int64)
         pages[rank] = self._pages
-        return Counts(self.classes, pages, tokens, terms, offsets, np.concatenate(kept))
+        return TermCounts(tuple(sorted(self._codes)), pages, tokens, terms, offsets, np.concatenate(kept))
 
-    def _code(self, label: str, pages: int) -> int:
+    def _code(self, label: Label, pages: int) -> int:
         code = self._codes.setdefault(label, len(self._codes))
         if code == len(self._pages):
             self._pages.append(0)
@@ -136,8 +153,8 @@ class Tally:
         self._append(_added(keys, self._shift))
 
     def _append(self, keys: Keys) -> None:
-        """Give each bucket its part; one whose new runs outgrow half of its old one is merged."""
-        edges = (np.arange(1, BUCKETS, dtype=np.uint64) << np.uint64(32)) * np.uint64((1 << 32) // BUCKETS)
+        """Give each piece its keys. A piece is merged when its new runs are more than half as long as its old one."""
+        edges = (np.arange(1, PIECES, dtype=np.uint64) << np.uint64(32)) * np.uint64((1 << 32) // PIECES)
         for runs, part in zip(self._runs, np.split(keys, np.searchsorted(keys, edges)), strict=True):
             runs.append(part.copy())
             if 2 * sum(map(len, runs[1:])) > len(runs[0]):
@@ -172,7 +189,7 @@ def _recoded(keys: Keys, old: int, new: int, codes: Sequence[int] | NDArray[np.i
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """The terms of a bucket, with the number of classes and of occurrences of each."""
+    """The terms of a piece, with the number of classes and of occurrences of each."""
 
     terms: Terms
     lengths: NDArray[np.int64]

@@ -1,8 +1,8 @@
-"""Vectors for texts, from static word embeddings that lie inside a package: nothing is downloaded.
+"""Vectors for texts, from static word embeddings that come inside a package: nothing is downloaded.
 
     v(text) = mean of the vectors of its tokens, scaled to length 1
 
-They come with wordllama, of which only the two files are used: importing it would bring a web client along.
+The package is wordllama. Only two of its files are read: to import it would import a web client too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VOCABULARY, VECTORS = "tokenizers/l2_supercat_tokenizer_config.json", "weights/l
 
 
 def embed(texts: Sequence[str]) -> Floats:
-    """(texts, dimensions), rows of length 1, of zeros where a text has no token."""
+    """(texts, dimensions): a row of length 1 for each text, or zeros if it has no token."""
     tokenizer, vectors = _model()
     encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
     means = np.zeros((len(texts), vectors.shape[1]), np.float32)

@@ -1,4 +1,4 @@
-"""Topics: names of classes as dotted paths, and which of them we look for."""
+"""Classes have dotted paths for names. Which of them do we look for?"""
 
 from collections.abc import Iterable
 
@@ -9,4 +9,5 @@ def below(name: str, ancestor: str) -> bool:
 
 
 def in_focus(name: str, focus: Iterable[str]) -> bool:
+    """Whether a class is one of the focus names or lies under one."""
     return any(below(name, ancestor) for ancestor in focus)

@@ -4,30 +4,34 @@
     w(t,d)   = (1 + log n(t,d)) idf(t)
     cos(a,b) = sum over t of w(t,a) w(t,b) / (|a| |b|), 0 where one of them is empty
 
-The query q of a topic is made of the words of its name and of the strongest TF-IDF terms of its examples, each once.
-sim(q,d) = cos(q,d), with the same idf everywhere in a crawl.
+`TfidfRows` are vectors over all terms; `TfidfColumns` make vectors over a fixed vocabulary, for models that have a
+weight for each term of it. The query q of a topic is made of the words of its name and of the terms of its examples
+with the largest TF-IDF, each once. sim(q,d) = cos(q,d), with the same idf everywhere in a crawl.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from forager.errors import ForagerError
 from forager.types import Bag, Floats, Mask, Page, Parts, Ragged, Terms
+from forager.web.term_index import TermIndex
 from forager.web.text import count, terms, words
 
 STRONGEST = 20  # terms of the examples that go into a query
 SHORTEST = 2  # letters of a word that may be one of them
+FEWEST_PAGES = 2  # a word of a single page tells nothing of another one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Idf:
-    """How rare each term is in a sample, frozen when the crawl begins."""
+    """How rare each term is in a sample of pages. It does not change while a crawl runs."""
 
     terms: Terms  # ascending
     weights: Floats
@@ -39,9 +43,12 @@ class Idf:
         distinct = [np.unique(bag) for bag in bags]
         if not distinct:
             return cls(np.empty(0, np.uint32), np.empty(0, np.float32), 1.0)
-        seen, df = count(np.concatenate(distinct))
-        weights = np.log((len(distinct) + 1) / (df + 1)).astype(np.float32)
-        return cls(seen, weights, float(np.log(len(distinct) + 1)))
+        return cls.counted(*count(np.concatenate(distinct)), len(distinct))
+
+    @classmethod
+    def counted(cls, terms: Terms, df: NDArray[np.integer[Any]], pages: int) -> Self:
+        """From the number of pages that have each term, of so many pages."""
+        return cls(terms, np.log((pages + 1) / (df + 1)).astype(np.float32), float(np.log(pages + 1)))
 
     def __call__(self, terms: Terms) -> Floats:
         """The weight of each term."""
@@ -51,16 +58,16 @@ class Idf:
         return np.where(known, self.weights[at], np.float32(self.unseen))
 
 
-def find(wanted: Terms, among: Terms) -> tuple[NDArray[np.intp], Mask]:
-    """Where each term is among ascending ones, and whether it is there at all."""
+def find(wanted: NDArray[Any], among: NDArray[Any]) -> tuple[NDArray[np.intp], Mask]:
+    """Where each value is among ascending ones, and whether it is there at all."""
     at = np.searchsorted(among, wanted)
     at[at == len(among)] = 0
     return at, among[at] == wanted if len(among) else np.zeros(len(wanted), bool)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weighed:
-    """Rows of TF-IDF weights, each of length 1 or empty; terms ascend within a row."""
+class TfidfRows:
+    """Rows of TF-IDF weights, one entry after the other. A row has length 1 or is empty; terms ascend within a row."""
 
     rows: NDArray[np.intp]  # (e,) ascending
     terms: Terms  # (e,)
@@ -79,17 +86,78 @@ class Weighed:
 
     @classmethod
     def of_bag(cls, bag: Bag, idf: Idf) -> Self:
-        """Of one page, whose words are counted."""
+        """One row: that of a page."""
         weights = ((1 + np.log(bag.counts)) * idf(bag.terms)).astype(np.float32)
         norm = np.float32(np.sqrt(weights @ weights)) or np.float32(1)
         return cls(np.zeros(len(weights), np.intp), bag.terms, weights / norm, 1)
 
 
+class TfidfColumns:
+    """Makes TF-IDF vectors over a vocabulary: terms, ascending, each with its idf and a column of its own.
+
+        x(t,u) = (1 + log n(u,t)) idf(t) / length of the row
+
+    Other terms have no column. They have the idf `unseen`, which counts in the length of the row.
+    """
+
+    def __init__(self, terms: Terms, idf: Floats, unseen: float = 0.0) -> None:
+        self.terms, self.idf, self._unseen = terms, idf, unseen
+        self._index = TermIndex(terms)
+
+    @classmethod
+    def all(cls, idf: Idf) -> Self:
+        """All terms of the sample. Rows are then the vectors of `TfidfRows`."""
+        return cls(idf.terms, idf.weights, idf.unseen)
+
+    @classmethod
+    def frequent(cls, idf: Idf, df: NDArray[np.integer[Any]], most: int) -> Self:
+        """The `most` terms that are on the most pages (`df`), on two pages at least if any term is. Others are taken
+        for absent."""
+        if not len(df):
+            raise ForagerError("the pages to train on have no words: give pages with text")
+        frequent = np.argsort(-df, kind="stable")[:most]
+        chosen = np.sort(frequent[df[frequent] >= min(FEWEST_PAGES, df.max())])
+        return cls(idf.terms[chosen], idf.weights[chosen])
+
+    @classmethod
+    def from_parts(cls, parts: Parts) -> Self:
+        return cls(parts["columns"], parts["columns_idf"])
+
+    def to_parts(self) -> dict[str, object]:
+        return {"columns": self.terms, "columns_idf": self.idf}
+
+    def with_idf(self, idf: Floats) -> TfidfColumns:
+        """The same terms with another idf."""
+        return TfidfColumns(self.terms, idf, self._unseen)
+
+    def row(self, bag: Bag) -> tuple[NDArray[np.int32], Floats]:
+        """The columns of the terms of a page, and x in them."""
+        at, known = self._index.find(bag.terms)
+        tf = 1 + np.log(bag.counts, dtype=np.float32)
+        at, x, other = at[known], tf[known] * self.idf[at[known]], self._unseen * tf[~known]
+        return at.astype(np.int32), x / max(float(np.sqrt(x @ x + other @ other)), 1e-9)
+
+    def rows(self, bags: Sequence[Bag]) -> Any:
+        """x of several pages, (bags, columns), sparse."""
+        rows = [self.row(bag) for bag in bags]
+        ends = np.cumsum([0, *(len(at) for at, _ in rows)])
+        at = np.concatenate([np.empty(0, np.int32), *(at for at, _ in rows)])
+        x = np.concatenate([np.empty(0, np.float32), *(x for _, x in rows)])
+        return csr_matrix((x, at, ends), (len(bags), len(self.terms)))
+
+    def times(self, bag: Bag, weights: Any) -> Floats:
+        """x of a page times a sparse matrix with a row for each column."""
+        at, x = self.row(bag)
+        row = csr_matrix((x, at, np.array([0, len(at)])), (1, len(self.terms)))
+        summed: Floats = (row @ weights).toarray().astype(np.float32)[0]
+        return summed
+
+
 class Targets:
-    """Pages to be similar to."""
+    """Example pages, ready to be compared with others."""
 
     def __init__(self, bags: Ragged, idf: Idf) -> None:
-        weighed = Weighed.of(bags, idf)
+        weighed = TfidfRows.of(bags, idf)
         self.idf, self.bags = idf, bags
         self._terms, at = np.unique(weighed.terms, return_inverse=True)
         self._weights = csr_matrix((weighed.weights, (at, weighed.rows)), (len(self._terms), len(bags)))
@@ -107,8 +175,8 @@ class Targets:
         return int(self._weights.shape[1])
 
     def cosines(self, bags: Ragged) -> Floats:
-        """(bags, targets)"""
-        weighed = Weighed.of(bags, self.idf)
+        """The cosine of each row with each target, (bags, targets)."""
+        weighed = TfidfRows.of(bags, self.idf)
         at, known = find(weighed.terms, self._terms)
         given = csr_matrix((weighed.weights[known], (weighed.rows[known], at[known])), (len(bags), len(self._terms)))
         return np.asarray((given @ self._weights).toarray(), np.float32)
@@ -116,16 +184,16 @@ class Targets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """What we look for, in words."""
+    """A topic as a list of words."""
 
     words: tuple[str, ...]
-    terms: Terms  # theirs, ascending
+    terms: Terms  # the hashes of the words, ascending
     weights: Floats  # of length 1
     idf: Idf
 
     @classmethod
     def of(cls, texts: Iterable[str], examples: Sequence[Page] = (), idf: Idf | None = None) -> Self:
-        """From the names or keywords of a topic and from pages of it."""
+        """From the names or keywords of a topic and from example pages."""
         idf = idf or Idf.of([])
         said = dict.fromkeys(word for text in texts for word in words(text.replace("_", " ")))
         chosen = tuple(dict.fromkeys([*said, *strongest(examples, idf)]))
@@ -135,7 +203,7 @@ class Query:
 
     def sims(self, bags: Ragged) -> Floats:
         """sim(q, d) for each row d."""
-        weighed = Weighed.of(bags, self.idf)
+        weighed = TfidfRows.of(bags, self.idf)
         at, known = find(weighed.terms, self.terms)
         if not known.any():
             return np.zeros(len(bags), np.float32)
@@ -145,18 +213,16 @@ class Query:
     def counts(self, bags: Ragged) -> NDArray[np.int64]:
         """How many words of each row are words of the query."""
         _, known = find(bags.values, self.terms)
-        return (
-            np.add.reduceat(np.append(known, False), bags.offsets[:-1]) * (bags.lengths > 0)
-            if len(bags)
-            else (np.zeros(0, np.int64))
-        )
+        if not len(bags):
+            return np.zeros(0, np.int64)
+        return np.add.reduceat(np.append(known, False), bags.offsets[:-1]) * (bags.lengths > 0)
 
 
 def strongest(pages: Sequence[Page], idf: Idf, most: int = STRONGEST) -> list[str]:
     """The words with the largest sum of TF-IDF over the pages: letters only, at least two of them."""
     if not pages:
         return []
-    weighed = Weighed.of(Ragged.of([page.terms.values for page in pages]), idf)
+    weighed = TfidfRows.of(Ragged.of([page.terms.values for page in pages]), idf)
     distinct, at = np.unique(weighed.terms, return_inverse=True)
     sums = np.bincount(at, weighed.weights)
     order = distinct[np.lexsort((distinct, -sums))]
@@ -165,7 +231,7 @@ def strongest(pages: Sequence[Page], idf: Idf, most: int = STRONGEST) -> list[st
 
 
 def _spelling(pages: Sequence[Page], wanted: Terms) -> dict[int, str]:
-    """The words behind terms, where they are words one would search for."""
+    """How the terms are spelt on the pages; only words of letters, and at least `SHORTEST` of them."""
     missing, found = set(wanted.tolist()), {}
     for page in pages:
         here = missing.intersection(page.terms.values.tolist())

@@ -1,53 +1,77 @@
-"""What the path models learn from: paths that somebody has shown, and sequences, layers and values of a known web."""
+"""What path models learn from: paths that somebody has shown, and the links of a web whose targets are known.
 
-from forager.paths.graph import Edges, LinkGraph, read_edges
-from forager.paths.ground import Ground, Reading, Teachable, ground_of_paths
-from forager.paths.har import read_har
+shown        paths and the file they are kept in
+importers    paths from HAR files and Wikispeedia, links from a file of edges
+graph        the links of a web as arrays
+ground       a web to learn on, and a test of what a strategy has learnt
+layers       distance to the targets: layers, random walks, values
+sampling     paths drawn from a ground
+"""
+
+from forager.paths.graph import LinkGraph
+from forager.paths.ground import (
+    NO_STATE,
+    Ground,
+    Heard,
+    PageReader,
+    Preference,
+    Teachable,
+    folds,
+    ground_of_paths,
+    preference,
+    visit_with,
+)
+from forager.paths.importers import EdgeList, articles, read_edges, read_har, read_wikispeedia
 from forager.paths.layers import (
     BackwardTree,
-    Sequences,
+    PageSequences,
+    ValueBins,
     backward_tree,
+    bins,
     halves,
     hop_layers,
     hop_states,
     leaks,
+    link_values,
+    page_values,
     walks,
 )
-from forager.paths.preference import Preference, folds, preference, visit_with
+from forager.paths.sampling import sample_paths
 from forager.paths.shown import (
-    Gap,
-    Outcome,
-    Shown,
+    LabelUsedOnce,
+    LoadedPaths,
+    PathGap,
+    PathOutcome,
+    PathStep,
     ShownPath,
-    Step,
-    UsedOnce,
     gaps,
     label_set,
     load_paths,
+    numbered_lines,
     prefix,
     read_paths,
     used_once,
     write_paths,
 )
-from forager.paths.values import Bins, bins, link_values, page_values
-from forager.paths.wikispeedia import articles, read_wikispeedia
 
 __all__ = [
+    "NO_STATE",
     "BackwardTree",
-    "Bins",
-    "Edges",
-    "Gap",
+    "EdgeList",
     "Ground",
+    "Heard",
+    "LabelUsedOnce",
     "LinkGraph",
-    "Outcome",
+    "LoadedPaths",
+    "PageReader",
+    "PageSequences",
+    "PathGap",
+    "PathOutcome",
+    "PathStep",
     "Preference",
-    "Reading",
-    "Sequences",
-    "Shown",
     "ShownPath",
-    "Step",
     "Teachable",
-    "UsedOnce",
+    "ValueBins",
     "articles",
     "backward_tree",
     "bins",
@@ -61,6 +85,7 @@ __all__ = [
     "leaks",
     "link_values",
     "load_paths",
+    "numbered_lines",
     "page_values",
     "preference",
     "prefix",
@@ -68,6 +93,7 @@ __all__ = [
     "read_har",
     "read_paths",
     "read_wikispeedia",
+    "sample_paths",
     "used_once",
     "visit_with",
     "walks",

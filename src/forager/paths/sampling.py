@@ -1,19 +1,28 @@
-"""Labelled paths drawn from a ground, where nobody has shown any.
+"""Draw labelled paths from a ground, if nobody has shown any.
 
-    a goal path   ends with a link (u,t) to a target t, drawn evenly among all of them
-    a fail path   ends with a page drawn evenly among those that are neither targets nor milestones, and link to no
-                  target but one of the path itself
+    a goal path   ends with a link (u,t) to a target t, drawn evenly among all such links
+    a fail path   ends with a page drawn evenly among those that are neither targets nor milestones and that link to no
+                  target, except to a target that is on the path itself
 
-*From starts*, the pages with one of some labels: a path comes to its end by a shortest way that passes no target.
-*From anywhere*, without such labels: a path goes back from its end to one of the pages that link there, again and
-again, until it has so many pages as it may have, or comes from nowhere, or begins on a target: whoever has found one
-goes on from there. A page that only t itself leads to, such as an exercise of a course, is on no way to t. In both each
-page before is drawn evenly among those that will do, and no page is met twice; a target that is met ends the path.
+Paths are drawn backwards from their ends.
 
-No end is drawn again before all others were, so as many paths as wanted can be had, if any; where every page is a
-milestone or near a target there are no fail paths. Milestones are the labels of the ground. With `lists`, a page
-without one is a milestone, too, if at least so many of its links, and three in ten, lead to pages of the same label: a
-"student list", or a "goal list" where these are targets.
+*From starts*: if labels are given for first pages, a path comes to its end by a shortest way from a page with such a
+label. The way passes no target.
+
+*From anywhere*: without such labels a path goes back from its end to one of the pages that link to it, again and again.
+It stops when it has the largest number of pages allowed, or when no page links to its first page, or when its first
+page is a target: somebody who has found one target goes on from there. A page that only t itself links to, such as an
+exercise of a course, is not on the way to t.
+
+In both cases each earlier page is drawn evenly among those that are allowed. No page is on a path twice, and the first
+target that a path meets ends it.
+
+No end is drawn a second time before all other ends were drawn. So any number of paths can be drawn if there is at least
+one. If every page is a milestone or links to a target, there are no fail paths.
+
+Milestones are the labels of the ground. With `lists` some pages without a label are milestones too: at least `lists`
+of their links, and at least three in ten, lead to pages with the same label. Such a page is then, for example, a
+"student list", or a "goal list" if the pages are targets.
 """
 
 from __future__ import annotations
@@ -30,16 +39,16 @@ from numpy.typing import NDArray
 from forager.errors import ForagerError
 from forager.paths.graph import LinkGraph
 from forager.paths.ground import Ground
-from forager.paths.shown import Outcome, ShownPath, Step
+from forager.paths.shown import PathOutcome, PathStep, ShownPath
 from forager.types import Ids, Mask
 
 GOALS, FAILS, LONGEST = 78, 44, 8
-SHARE = 0.3  # of the links of a list
+SHARE = 0.3  # of the links of a list that must lead to pages of one label
 
-Way: TypeAlias = list[int]  # numbers of pages
+Way: TypeAlias = list[int]  # page numbers
 Labels: TypeAlias = Sequence[str | None]
-Anchors: TypeAlias = Mapping[tuple[int, int], str]  # of the link from one page to another
-Places: TypeAlias = NDArray[np.integer[Any]]
+Anchors: TypeAlias = Mapping[tuple[int, int], str]  # anchor text of the link from one page to another
+Indices: TypeAlias = NDArray[np.integer[Any]]
 
 
 def sample_paths(
@@ -52,9 +61,10 @@ def sample_paths(
     lists: int = 0,
     seed: int = 0,
 ) -> tuple[ShownPath, ...]:
-    """So many paths of each outcome, of 2 to `longest` pages, from pages with one of the labels `starts` if given.
+    """`goals` goal paths and `fails` fail paths of 2 to `longest` pages.
 
-    No fail paths, if there are none to be had, and perhaps fewer than wanted, if hardly any are.
+    If `starts` is given, paths begin on pages with one of these labels. There may be fewer fail paths than wanted, or
+    none, if the ground has few or none.
     """
     if longest < 2 or min(goals, fails, lists) < 0:
         raise ForagerError(f"{goals} goal and {fails} fail paths of 2 to {longest} pages: there are no such paths")
@@ -67,7 +77,7 @@ def sample_paths(
     if len(arriving) < goals:
         raise ForagerError("no target can be reached: name other first pages, or longer paths")
     anchors = _anchors(ground, [*arriving, *away])
-    ended = [*((way, Outcome.GOAL) for way in arriving), *((way, Outcome.FAIL) for way in away)]
+    ended = [*((way, PathOutcome.GOAL) for way in arriving), *((way, PathOutcome.FAIL) for way in away)]
     return tuple(_shown(ground, labels, at, way, outcome, anchors) for at, (way, outcome) in enumerate(ended, 1))
 
 
@@ -75,7 +85,7 @@ def sample_paths(
 
 
 def milestones(ground: Ground, lists: int = 0) -> Labels:
-    """The label of each page; targets have none."""
+    """The milestone label of each page, or None. Targets have none."""
     labels = [None if target else label for label, target in zip(ground.labels, ground.targets.tolist(), strict=True)]
     if not lists:
         return labels
@@ -92,7 +102,7 @@ def milestones(ground: Ground, lists: int = 0) -> Labels:
 
 
 def depths(graph: LinkGraph, starts: Mask, targets: Mask, deepest: int) -> Ids:
-    """Links on the shortest way from a start that passes no target; -1 for targets and what is farther."""
+    """Number of links on the shortest way from a start that passes no target; -1 for targets and pages farther away."""
     depth = np.where(starts & ~targets, 0, -1).astype(np.int32)
     sources, ends = graph.sources, graph.targets
     for links in range(1, deepest + 1):
@@ -114,11 +124,11 @@ def _starts(ground: Ground, labels: Collection[str]) -> Mask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ways:
-    """Ways back from the end of a path."""
+    """Draws ways backwards from the end of a path."""
 
     ground: Ground
-    before: LinkGraph  # for each page those that link to it
-    depth: Ids | None  # links from a start, -1 where there is no way; None: paths begin anywhere
+    before: LinkGraph  # for each page the pages that link to it
+    depth: Ids | None  # number of links from a start, -1: no way; None: paths may begin anywhere
     longest: int
     rng: np.random.Generator
 
@@ -132,8 +142,8 @@ class _Ways:
         ends = np.flatnonzero(plain & ~self.ground.targets & (np.diff(self.before.offsets) > 0))
         return self._drawn(ends[:, None], count, self._away)
 
-    def _drawn(self, ends: Places, count: int, way_to: Callable[[Way], Way | None]) -> list[Way]:
-        """So many ways, none to the same end again before all others were drawn; none if there is no way at all."""
+    def _drawn(self, ends: Indices, count: int, way_to: Callable[[Way], Way | None]) -> list[Way]:
+        """`count` ways, or none if there is no way at all. No end is used again before all others were."""
         ways: list[Way] = []
         while len(ways) < count:
             drawn = self.rng.permutation(ends).tolist()
@@ -144,14 +154,14 @@ class _Ways:
         return ways
 
     def _away(self, end: Way) -> Way | None:
-        """A way to a page that links to no target but those of the way."""
+        """A way to a page that links to no target, except targets on the way itself; None if there is none."""
         links = _row(self.ground.graph, end[0])
         near = links[self.ground.targets[links]]
         way = self._way(end)
         return way if way is not None and np.isin(near, way).all() else None
 
     def _way(self, end: Way) -> Way | None:
-        """The way to the pages of an end, which is given from its last page on; None if there is none."""
+        """A way to an end; None if there is none. The end is given backwards: its last page comes first."""
         way = end
         while before := self._before(way):
             way = [*way, int(self.rng.choice(before))]
@@ -159,7 +169,7 @@ class _Ways:
         return way[::-1] if arrived else None
 
     def _begins(self, way: Way) -> bool:
-        """May a path begin where an end does? Not where its other pages alone lead to."""
+        """May a path begin with the first page of its end? Not if only other pages of the end link to it."""
         page = way[-1]
         if self.depth is not None:
             return bool(self.depth[page] == 0)
@@ -167,7 +177,7 @@ class _Ways:
         return bool(self.ground.targets[page]) or not len(linking) or not np.isin(linking, way).all()
 
     def _before(self, way: Way) -> list[int]:
-        """The pages that a way may have come from to its last page."""
+        """The pages that a way, given backwards, may have come from."""
         page = way[-1]
         linking = _row(self.before, page)
         if self.depth is not None:
@@ -183,11 +193,11 @@ def _row(graph: LinkGraph, page: int) -> Ids:
     return graph.targets[graph.offsets[page] : graph.offsets[page + 1]]
 
 
-# ---- what a path says -----------------------------------------------------------------------------------------------
+# ---- from ways to paths ---------------------------------------------------------------------------------------------
 
 
 def _anchors(ground: Ground, ways: Sequence[Way]) -> Anchors:
-    """The text of each link gone along: of several to the same page the first that says anything."""
+    """The anchor text of each link on the ways. Of several links to the same page the first with a text counts."""
     wanted: defaultdict[int, set[int]] = defaultdict(set)
     for way in ways:
         for source, target in pairwise(way):
@@ -201,8 +211,8 @@ def _anchors(ground: Ground, ways: Sequence[Way]) -> Anchors:
     return anchors
 
 
-def _shown(ground: Ground, labels: Labels, number: int, way: Way, outcome: Outcome, anchors: Anchors) -> ShownPath:
+def _shown(ground: Ground, labels: Labels, number: int, way: Way, outcome: PathOutcome, anchors: Anchors) -> ShownPath:
     came = [None, *(anchors.get(link) for link in pairwise(way))]
     said = [*(labels[page] for page in way[:-1]), None]
-    steps = tuple(map(Step, (ground.urls[page] for page in way), came, said))
+    steps = tuple(map(PathStep, (ground.urls[page] for page in way), came, said))
     return ShownPath(f"{outcome.value}-{number}", steps, outcome)

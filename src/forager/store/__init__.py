@@ -1,29 +1,28 @@
-"""Storing only stores: a crawl's records go to disk in groups, and come back in order.
+"""The store of a project: the records of a crawl go to disk in groups, and come back in order.
 
-`Store` writes, one for each project. `Catalogue` and `SearchIndex` read, also while a crawl runs.
+`Store` writes; a project has one at a time. `Catalogue` and `SearchIndex` read, also while a crawl runs.
 """
 
-from forager.store.catalogue import Catalogue, Entry, Status, Way
+from forager.store.catalogue import Catalogue, Entry, ProjectStatus, Waypoint, aliases
 from forager.store.commit import Store
-from forager.store.records import NewUrl, Outcome, Record, Rejudged, Session, Stored, StoreFull, UrlColumns
-from forager.store.redirected import aliases
+from forager.store.records import CrawlSession, NewUrl, Record, RecordOutcome, Rejudged, Stored, StoreFull, UrlColumns
 from forager.store.search import Hit, SearchIndex
 
 __all__ = [
     "Catalogue",
+    "CrawlSession",
     "Entry",
     "Hit",
     "NewUrl",
-    "Outcome",
+    "ProjectStatus",
     "Record",
+    "RecordOutcome",
     "Rejudged",
     "SearchIndex",
-    "Session",
-    "Status",
     "Store",
     "StoreFull",
     "Stored",
     "UrlColumns",
-    "Way",
+    "Waypoint",
     "aliases",
 ]

@@ -1,8 +1,8 @@
-"""What a project holds, for people and programs that ask: read-only, also beside a crawl that is running."""
+"""What a project contains, for people and programs. Read-only, and possible while a crawl is running."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,16 +10,18 @@ from typing import Any, Literal, Self, TypeAlias
 
 from forager.errors import ForagerError, unknown
 from forager.store import warc
-from forager.store.lock import Holder, holder
+from forager.store.lock import LockHolder, holder
 from forager.store.reading import (
-    Stretch,
+    ByteRange,
     answer_at,
     floats,
     members_at,
     number,
+    read_records,
     read_sessions,
+    read_urls,
 )
-from forager.store.records import Session, moment
+from forager.store.records import CrawlSession, moment
 from forager.store.schema import open_to_read
 from forager.types import Fetch, Floats, Page
 from forager.web.page import parse
@@ -38,7 +40,7 @@ _ENTRY = (
     " v.warc_length, v.digest"
 )
 _FROM = "FROM visit v JOIN url u ON u.id = v.answered LEFT JOIN url p ON p.id = v.parent"
-# A page asked for again later counts as it was last seen.
+# A page that was fetched several times counts as it was last seen.
 _LATEST_PAGES = (
     "v.outcome = 'page' AND NOT EXISTS"
     " (SELECT 1 FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page' AND w.seq > v.seq)"
@@ -47,7 +49,7 @@ _LATEST_PAGES = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One answer, in the catalogue's words."""
+    """One answer, as the catalogue has it."""
 
     seq: int
     id: int
@@ -56,7 +58,7 @@ class Entry:
     reason: str
     detail: str
     status: int
-    parent: str | None  # URL of the page whose link was followed; None for a seed
+    parent: str | None  # URL of the page whose link was followed; None: a seed
     depth: int
     score: float
     relevance: float  # nan: not judged
@@ -67,14 +69,14 @@ class Entry:
     asked_at: datetime
     seconds: float
     title: str
-    warc: int | None  # number of the archive's file; None: nothing was kept
-    members: Stretch | None
+    warc: int | None  # number of the WARC file; None: nothing was kept
+    members: ByteRange | None  # its place there
     digest: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One URL on the way from a seed, with the score that its link had when it was taken."""
+class Waypoint:
+    """One URL on the way from a seed, with the score that its link had when it was followed."""
 
     url: str
     outcome: str  # "waiting" if it was not asked for yet
@@ -86,15 +88,17 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class ProjectStatus:
+    """What a project contains, in numbers, and who is working on it."""
+
     outcomes: Mapping[str, int]
-    reasons: Mapping[str, int]  # of what was no page
+    reasons: Mapping[str, int]  # of answers without a page
     urls: int  # known
     hosts: int
-    relevance: float  # mean over the pages; nan: none judged
+    relevance: float  # mean over the pages; nan: none was judged
     bytes: Mapping[str, int]  # by file
-    sessions: tuple[Session, ...]
-    running: Holder | None
+    sessions: tuple[CrawlSession, ...]
+    running: LockHolder | None
 
     @property
     def pages(self) -> int:
@@ -102,6 +106,8 @@ class Status:
 
 
 class Catalogue:
+    """Reads a project. Use it in a `with` statement, or close it."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._db = open_to_read(folder)
@@ -117,7 +123,7 @@ class Catalogue:
 
     @property
     def project(self) -> str:
-        """An id that no other project has."""
+        """The id of the project; no other project has it."""
         return str(self._db.execute("SELECT id FROM project").fetchone()[0])
 
     @property
@@ -132,7 +138,8 @@ class Catalogue:
         min_relevance: float | None = None,
         after: int = -1,
     ) -> Iterator[Entry]:
-        """The pages of the collection, each as last seen, in a stream. `after`: only those with a larger seq."""
+        """The pages of the collection, one after the other, each as it was last seen. `after`: only those with a larger
+        seq."""
         if order not in _ORDERS:
             raise unknown("order", order, _ORDERS)
         least = float("-inf") if min_relevance is None else min_relevance
@@ -144,14 +151,14 @@ class Catalogue:
         return map(_entry, rows)
 
     def count(self, *, min_relevance: float | None = None, after: int = -1) -> int:
-        """How many of them there are."""
+        """How many pages `pages` gives."""
         least = float("-inf") if min_relevance is None else min_relevance
         judged = "" if min_relevance is None else "AND v.relevance >= ?1"
         sql = f"SELECT count(*) FROM visit v WHERE {_LATEST_PAGES} {judged} AND v.seq > ?2"
         return int(self._db.execute(sql, (least, after)).fetchone()[0])
 
     def find(self, url: str) -> list[Entry]:
-        """All answers to a URL, oldest first, also those it gave by leading elsewhere."""
+        """All answers to a URL, oldest first, also those after a redirect from it."""
         id = self._id(url)
         rows = self._db.execute(
             f"SELECT {_ENTRY} {_FROM} WHERE v.seq IN (SELECT seq FROM visit WHERE asked = ?1"
@@ -160,10 +167,10 @@ class Catalogue:
         )
         return [_entry(row) for row in rows]
 
-    def why(self, url: str) -> list[Way]:
-        """The way by which the crawl came to a URL, from the seed on, with the scores on it."""
+    def why(self, url: str) -> list[Waypoint]:
+        """The way by which the crawl came to a URL, from the seed on, with scores."""
         id: int | None = self._id(url)
-        way: list[Way] = []
+        way: list[Waypoint] = []
         seen: set[int] = set()
         while id is not None and id not in seen:
             seen.add(id)
@@ -171,9 +178,9 @@ class Catalogue:
             way.append(step)
         return way[::-1]
 
-    def _step(self, id: int) -> tuple[Way, int | None]:
-        """A URL of the way, and the id of the page before it. It was taken from its parent's page; one that waits was
-        found by the record that gave it its id."""
+    def _step(self, id: int) -> tuple[Waypoint, int | None]:
+        """A URL of the way, and the id of the page before it: the page whose link was followed. For a URL that waits it
+        is the page on which it was first found."""
         row = self._db.execute(
             "SELECT u.text, v.outcome, v.reason, v.depth, v.score, v.relevance, v.title, v.parent"
             " FROM visit v JOIN url u ON u.id = ?1 WHERE v.seq IN (SELECT seq FROM visit WHERE answered = ?1"
@@ -181,26 +188,28 @@ class Catalogue:
             (id,),
         ).fetchone()
         if row is not None:
-            step = Way(*row[:4], number(row[4]), number(row[5]), row[6])  # type: ignore[call-arg]
+            step = Waypoint(*row[:4], number(row[4]), number(row[5]), row[6])  # type: ignore[call-arg]
             return step, None if row[7] < 0 else row[7]
         text, score = self._db.execute("SELECT text, score FROM url WHERE id = ?", (id,)).fetchone()
         found = self._db.execute(
             "SELECT answered, depth FROM visit WHERE new_from <= ?1 AND new_to > ?1 LIMIT 1", (id,)
         ).fetchone()
         depth = 0 if found is None else found[1] + 1
-        return Way(text, "waiting", "", depth, number(score), number(None), ""), None if found is None else found[0]
+        step = Waypoint(text, "waiting", "", depth, number(score), number(None), "")
+        return step, None if found is None else found[0]
 
     def _id(self, url: str) -> int:
-        """By reading through all URLs: 0.1 s for a million."""
+        """The id of a URL. Reads through all URLs: 0.1 s for a million."""
         row = self._db.execute("SELECT id FROM url WHERE text = ?", (url,)).fetchone()
         if row is None:
             raise ForagerError(f"{url} was not found by this crawl: compare the spelling with forager pages")
         return int(row[0])
 
-    def status(self) -> Status:
+    def status(self) -> ProjectStatus:
+        """The project in numbers."""
         one = self._db.execute
         relevance = one("SELECT avg(relevance) FROM visit WHERE outcome = 'page'").fetchone()[0]
-        return Status(
+        return ProjectStatus(
             outcomes=dict(one("SELECT outcome, count(*) FROM visit GROUP BY outcome ORDER BY 2 DESC")),
             reasons=dict(one("SELECT reason, count(*) FROM visit WHERE reason <> '' GROUP BY reason ORDER BY 2 DESC")),
             urls=one("SELECT coalesce(max(id), -1) + 1 FROM url").fetchone()[0],
@@ -211,20 +220,20 @@ class Catalogue:
             running=holder(self.folder),
         )
 
-    # ---- what lies in the flat files
+    # ---- what is in the archive
 
     def text(self, entry: Entry) -> str:
-        """The visible text of a page, read again from the archive: it is not kept a second time."""
+        """The visible text of a page, read from the archive. It is not stored a second time."""
         answer = self.answer(entry.seq)
         page = None if answer is None else parse(answer)
         return "\n".join(filter(None, page.leaves)) if isinstance(page, Page) else ""
 
     def answer(self, seq: int) -> Fetch | None:
-        """The answer as it came; None if it had no body."""
+        """The answer as it came. None if it had no body."""
         return answer_at(self._db, self.folder, seq)
 
     def reasons(self, seq: int) -> dict[str, Any]:
-        """What the archive says of why this was fetched and how it was judged."""
+        """Why this was fetched and how it was judged, from the archive."""
         members = members_at(self._db, self.folder, seq)
         return {} if members is None else warc.reasons(members)
 
@@ -235,5 +244,32 @@ def _entry(row: tuple[Any, ...]) -> Entry:
     return Entry(
         *(seq, id, url, outcome, reason, detail, status, parent, depth, number(score), number(relevance), number(raw)),
         *(floats(topics), critic, label, moment(asked_at), seconds, title),
-        *(file, None if file is None else Stretch(at, length), digest),
+        *(file, None if file is None else ByteRange(at, length), digest),
     )
+
+
+# ---- redirects
+
+
+def aliases(project: Path, pages: Collection[str]) -> dict[str, str]:
+    """The URLs from which redirects led to one of these pages, each with its page, over any number of redirects."""
+    db = open_to_read(project)
+    try:
+        urls = [text for chunk in read_urls(db, 10_000) for text in chunk.texts]
+        pairs = [pair for stored in read_records(db, lambda at, length: b"", -1) for pair in stored.redirects]
+    finally:
+        db.close()
+    onward = {urls[source]: urls[target] for source, target in pairs}
+    ends = {source: _end(source, onward, pages) for source in onward if source not in pages}
+    return {source: end for source, end in ends.items() if end is not None}
+
+
+def _end(url: str, onward: Mapping[str, str], pages: Collection[str]) -> str | None:
+    """The page that redirects lead to. None if they lead to no page, or in a circle."""
+    for _ in range(len(onward) + 1):
+        if url in pages:
+            return url
+        if url not in onward:
+            return None
+        url = onward[url]
+    return None

@@ -1,14 +1,15 @@
-"""The group commit: flat files first, then one transaction that makes them valid; only then is a record acknowledged.
+"""The group commit: first the flat files are written, then one transaction makes them valid. Only then is a record
+acknowledged.
 
-    add -> waits in memory, and is packed with some others: one after the other they take a fifth less time
+    add -> the record waits in memory and is packed together with some others, which takes a fifth less time
     commit -> WARC and links written -> (fsync) -> BEGIN urls, visits, lengths of the files COMMIT -> accepted
 
-A process killed before COMMIT leaves bytes behind the committed lengths, which the next opening cuts off; one killed
-after it has stored the group. There is no instant between the two.
+A process that is killed before COMMIT leaves bytes after the committed lengths; the next opening cuts them off. A
+process that is killed after COMMIT has stored the group. There is no moment between the two.
 
-`durable = "process"`: the operating system has the bytes when `commit` returns, so that SIGKILL loses nothing. SQLite
-runs with synchronous = NORMAL, which syncs only when the log is folded into the file: a power cut may lose the last
-groups. `durable = "power"`: the flat files are synced before the transaction, and the transaction itself (FULL).
+`durable = "process"`: when `commit` returns, the operating system has the bytes, so that SIGKILL loses nothing. SQLite
+runs with synchronous = NORMAL, which syncs only when the log is copied into the file: a power cut may lose the last
+groups. `durable = "power"`: the flat files are synced before the transaction, and the transaction is synced too (FULL).
 """
 
 from __future__ import annotations
@@ -27,27 +28,27 @@ import numpy as np
 
 from forager.clock import Clock, WallClock
 from forager.errors import ForagerError
-from forager.store.checkpoints import Checkpoints
 from forager.store.flat import FlatFile
 from forager.store.lock import Lock, refuse_network
+from forager.store.models import Checkpoints
 from forager.store.reading import (
     LINKS,
     VISIT_COLUMNS,
-    Stretch,
+    ByteRange,
     answer_at,
     read_hosts,
     read_records,
     read_sessions,
     read_urls,
 )
-from forager.store.records import NewUrl, Record, Rejudged, Session, Stored, StoreFull, UrlColumns, stamp
+from forager.store.records import CrawlSession, NewUrl, Record, Rejudged, Stored, StoreFull, UrlColumns, stamp
 from forager.store.schema import open_database
-from forager.store.warc import ROTATE, Kept, WarcFiles
+from forager.store.warc import ROTATE, ArchivedAnswer, WarcFiles
 from forager.types import Fetch, Floats, Parts
 
 GROUP = 64  # records
 LONGEST_WAIT = 0.2  # seconds
-TOGETHER, TOGETHER_BYTES = 8, 1_000_000  # records, and bytes of them, that may wait to be packed
+TOGETHER, TOGETHER_BYTES = 8, 1_000_000  # records, and bytes in them, that may wait to be packed
 _SYNCHRONOUS = {"process": "NORMAL", "power": "FULL"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _KEEP_EARLIER = (
@@ -73,18 +74,19 @@ class _Group:
 
 
 class _Waiting(NamedTuple):
-    """A record to be packed."""
+    """A record that is not packed yet."""
 
     record: Record
-    new_from: int  # ids of the URLs first found there
-    new_to: int
+    new_from: int  # first id of the URLs found there for the first time
+    new_to: int  # behind the last
 
 
 class Store:
-    """A project opened for writing, by one process at a time.
+    """A project, opened for writing. Only one process at a time can open it.
 
-    Invariants: `last_seq` and `known` tell what is acknowledged and queued respectively; seqs and url ids have no gaps;
-    what is not acknowledged does not exist after a reopening. Calls may come from any thread, but one at a time.
+    Invariants: `last_seq` is the last record that is acknowledged; `known` counts the URLs, also those that are only
+    queued. Seqs and url ids have no gaps. What is not acknowledged is gone after the next opening. Any thread may call,
+    but only one at a time.
     """
 
     def __init__(
@@ -112,7 +114,7 @@ class Store:
         self._closing(Lock(self.folder, self._clock.utc()).close)
         self._db = open_database(self.folder, synchronous=synchronous)
         self._closing(self._db.close)
-        (self.folder / "texts.bin").unlink(missing_ok=True)  # of projects before version 4
+        (self.folder / "texts.bin").unlink(missing_ok=True)  # from projects before version 4
         self._read_ends()
         committed = dict(self._db.execute("SELECT name, length FROM file"))
         self._links = FlatFile(self.folder / LINKS, committed.get(LINKS, 0))
@@ -140,7 +142,7 @@ class Store:
             self._close_each.pop()()
 
     def close(self) -> None:
-        """Commit what was added, unless that has just failed, and let go of the project."""
+        """Commit what was added, unless a commit has just failed, and release the project."""
         try:
             if self._close_each and not self._failed:
                 self.commit()
@@ -171,32 +173,32 @@ class Store:
             self._group.since = self._clock.now()
 
     def _pack(self) -> None:
-        """Queue the bytes and rows of what waits; whatever an error leaves waits still."""
+        """Queue the bytes and rows of the records that wait. After an error the rest still waits."""
         waiting, group = self._waiting, self._group
         while waiting:
             record, *new = waiting[0]
-            kept = self._warc.queue(record)
+            archived = self._warc.queue(record)
             place = (self._links.queue(record.links), len(record.links))
-            group.visits.append((*_row(record, self._session), *new, *place, *_warc_row(kept)))
+            group.visits.append((*_row(record, self._session), *new, *place, *_warc_row(archived)))
             group.redirects += [(record.seq, source, target) for source, target in record.redirects]
             waiting.popleft()
             self._waiting_bytes -= _size(record)
 
     def due(self, now: float) -> bool:
-        """Whether the group is full or old enough to be committed."""
+        """Whether the group should be committed, because it is full or old enough."""
         since = self._group.since
         return self.pending >= GROUP or (since is not None and now - since >= LONGEST_WAIT)
 
     @property
     def pending(self) -> int:
-        """Records added and not yet acknowledged."""
+        """How many records were added and are not acknowledged yet."""
         return len(self._group.visits) + len(self._waiting)
 
     def commit(self) -> int:
-        """Make everything added durable; returns the last seq, which is from now on acknowledged.
+        """Make everything durable that was added. Returns the last seq: it is acknowledged from now on.
 
-        If the disk takes no more, the records remain queued and `StoreFull` is raised. Interrupted in between, the
-        store can only be closed; the next opening finds the group whole or not at all.
+        If the disk is full, the records stay queued and `StoreFull` is raised. If `commit` is interrupted, the store
+        can only be closed; the next opening finds the whole group or nothing of it.
         """
         if not self.pending and not self._group.urls:
             return self.last_seq
@@ -231,9 +233,9 @@ class Store:
             db.executemany("INSERT OR REPLACE INTO file (name, length) VALUES (?, ?)", lengths)
 
     def rejudge(self, judged: Sequence[Rejudged]) -> None:
-        """Put new judgements and links in place of the old ones, at once; who judged before, and how, is kept."""
+        """Put new judgements and links in the place of the old ones, at once. The earlier judgements stay on record."""
         self.commit()
-        places = [Stretch(self._links.queue(one.links), len(one.links)) for one in judged]
+        places = [ByteRange(self._links.queue(one.links), len(one.links)) for one in judged]
         earlier = [(stamp(self._clock.utc()), one.seq) for one in judged]
         rows = [
             (one.relevance, one.raw, _bytes(one.topics), one.critic, one.label, *place, one.seq)
@@ -248,17 +250,17 @@ class Store:
         self._links.accept()
 
     def forget_learners(self) -> None:
-        """Remove all checkpoints: what they learnt from has changed."""
+        """Remove all checkpoints, because what they were learnt from has changed."""
         self._checkpoints.clear()
 
     def add_urls(self, urls: Sequence[NewUrl]) -> None:
-        """Store URLs that were found on no page, such as seeds, at once, with what was added before them."""
+        """Store URLs that were found on no page, such as seeds, and commit them with what was added before."""
         self._check_ids(urls)
         self._queue_urls(urls)
         self.commit()
 
     def _check_ids(self, urls: Sequence[NewUrl]) -> int:
-        """The id that comes next."""
+        """Check that the ids follow on; returns the first of them."""
         if any(url.id != id for id, url in enumerate(urls, self.known)):
             raise ValueError(f"url ids {[url.id for url in urls[:4]]}… where {self.known} comes next")
         return self.known
@@ -286,7 +288,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """A disk that takes no more is one clear error, whoever notices it."""
+        """Turns all errors of a full disk into `StoreFull`."""
         try:
             yield
         except OSError as error:
@@ -305,8 +307,9 @@ class Store:
     # ---- sessions and learners
 
     def begin_session(self, config: str, version: str) -> int:
+        """Note a new run with this configuration and this version of the program; returns its id."""
         with self._writing(), self._transaction():
-            self._pack()  # what was added before is of no session
+            self._pack()  # what was added before belongs to no session
             row = (config, version, stamp(self._clock.utc()))
             new = self._db.execute("INSERT INTO session (config, version, began) VALUES (?, ?, ?)", row)
         self._session = int(new.lastrowid or 0)
@@ -314,24 +317,25 @@ class Store:
         return self._session
 
     def end_session(self, id: int, reason: str) -> None:
-        """Note why it stopped, after everything it added."""
+        """Commit what was added, and note why the run stopped."""
         self.commit()
         with self._writing(), self._transaction():
             row = (stamp(self._clock.utc()), reason, id)
             self._db.execute("UPDATE session SET ended = ?, reason = ? WHERE id = ?", row)
 
-    def sessions(self) -> list[Session]:
+    def sessions(self) -> list[CrawlSession]:
+        """All runs, oldest first."""
         return read_sessions(self._db)
 
     def checkpoint(self, seq: int, parts: Parts) -> None:
-        """Keep what a learner knows that has seen the records up to `seq`, all of them acknowledged."""
+        """Keep what a learner knows after it has seen the records up to `seq`, which must all be acknowledged."""
         if seq > self.last_seq:
             raise ValueError(f"checkpoint of record {seq}, but only {self.last_seq} is acknowledged: commit first")
         with self._writing():
             self._checkpoints.save(seq, parts)
 
     def last_checkpoint(self) -> tuple[int, Parts] | None:
-        """The newest that can be read; `warnings` has a line for each that cannot."""
+        """The newest checkpoint that can be read. `warnings` gets a line for each that cannot."""
         found, passed_over = self._checkpoints.last(self.last_seq)
         self.warnings += passed_over
         return found
@@ -339,7 +343,7 @@ class Store:
     # ---- reading what is acknowledged
 
     def records(self, after: int = -1) -> Iterator[Stored]:
-        """The acknowledged records in order, from the one after `after`."""
+        """The acknowledged records after `after`, in order."""
         return read_records(self._db, self._links.read, after)
 
     def urls(self, chunk: int = 65_536) -> Iterator[UrlColumns]:
@@ -351,23 +355,23 @@ class Store:
         return read_hosts(self._db)
 
     def answer_of(self, seq: int) -> Fetch | None:
-        """The answer as it came; None if it had no body."""
+        """The answer of a record as it came. None if it had no body."""
         return answer_at(self._db, self.folder, seq)
 
 
 def _surely_undone(error: OSError | sqlite3.Error) -> bool:
-    """Whether the transaction cannot have taken place. If in doubt, the files keep bytes that the next opening judges:
-    an interrupt may come just after COMMIT, and a log whose sync failed may be found whole after all."""
+    """Whether the transaction has certainly not taken place. If this is not certain, the files keep their bytes and the
+    next opening decides: an interrupt may come just after COMMIT, and a log whose sync failed may still be whole."""
     return isinstance(error, OSError) or getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
 
 
 def _size(record: Record) -> int:
-    """About as many bytes as it holds in memory until it is packed."""
+    """About as many bytes as the record needs in memory until it is packed."""
     return len(record.answer.body) if isinstance(record.answer, Fetch) else 0
 
 
 def _row(record: Record, session: int) -> tuple[Any, ...]:
-    """The columns of `visit` that a record alone decides, in the order of VISIT_COLUMNS."""
+    """The columns of `visit` that depend on the record alone, in the order of VISIT_COLUMNS."""
     r = record
     return (
         *(r.seq, session, r.asked, r.answered, r.outcome, r.reason, r.detail, r.status, r.parent, r.depth, r.score),
@@ -379,5 +383,5 @@ def _bytes(topics: Floats | None) -> bytes | None:
     return None if topics is None else np.asarray(topics, "<f4").tobytes()
 
 
-def _warc_row(kept: Kept | None) -> tuple[Any, ...]:
-    return (None,) * 4 if kept is None else (kept.file, kept.at, kept.length, kept.digest)
+def _warc_row(archived: ArchivedAnswer | None) -> tuple[Any, ...]:
+    return (None,) * 4 if archived is None else (archived.file, archived.at, archived.length, archived.digest)

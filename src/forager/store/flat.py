@@ -1,4 +1,4 @@
-"""Append-only files that a transaction elsewhere makes valid up to a length."""
+"""Append-only files. The database says up to which length they are valid."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from forager.errors import ForagerError
 
 
 class FlatFile:
-    """Pieces are queued, written, and then either accepted or cut off again.
+    """Pieces are queued, then written, and then either accepted or cut off again.
 
-    Invariant: bytes before `committed` never change; bytes behind it count for nobody, and the next write or opening
-    puts others in their place. A piece's place is known when it is queued, because only `write` moves bytes, and in
+    Invariant: bytes before `committed` never change. Bytes after it do not count; the next write replaces them, or the
+    next opening cuts them off. The place of a piece is known when it is queued, because `write` writes all pieces in
     order.
     """
 
@@ -30,18 +30,18 @@ class FlatFile:
 
     @property
     def end(self) -> int:
-        """The length with all that is queued."""
+        """The length of the file with everything that is queued."""
         return self._end
 
     def queue(self, piece: bytes) -> int:
-        """Returns where the piece will lie."""
+        """Queue a piece; returns where it will begin."""
         at = self._end
         self._queue.append(piece)
         self._end += len(piece)
         return at
 
     def write(self, *, sync: bool) -> None:
-        """Hand what is queued to the operating system, with `sync` to the disk."""
+        """Give everything that is queued to the operating system, with `sync` to the disk."""
         if self._queue:
             rest = memoryview(b"".join(self._queue))
             at = self.committed
@@ -52,11 +52,12 @@ class FlatFile:
                 os.fsync(self._file)
 
     def accept(self) -> None:
+        """What was written is valid from now on."""
         self._queue.clear()
         self.committed = self._end
 
     def cut(self) -> None:
-        """Take back what `write` wrote; it remains queued."""
+        """Take back what `write` wrote. It stays queued."""
         os.ftruncate(self._file, self.committed)
 
     def read(self, at: int, length: int) -> bytes:

@@ -1,12 +1,13 @@
-"""Model parts on disk: arrays and JSON values, never pickle.
+"""Model parts on disk: arrays and JSON values, never pickle. And the checkpoints of a learner, which are models too.
 
-A model is one file: an .npz archive whose arrays are the parts that are arrays, and whose `header` is JSON: what kind
-of model it is, the version of its features, its other parts, and a checksum of everything. It is written beside the old
-one and renamed over it, so that a save that is killed leaves the old model whole.
+A model is one file, an .npz archive. Parts that are arrays are its arrays. Its `header` is JSON: the kind of the model,
+the version of its features, the other parts, and a checksum of everything. The file is written whole, so that a save
+that is killed leaves the old model as it was.
 """
 
+from __future__ import annotations
+
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,18 @@ import xxhash
 from numpy.typing import NDArray
 
 from forager.errors import ForagerError
+from forager.files import UNFINISHED, written_whole
 from forager.types import Parts
 
 FORMAT = "forager-model-1"
 HEADER = "header"
+CHECKPOINTS = "checkpoints"  # the folder
+CHECKPOINT, CHECKPOINT_VERSION = "checkpoint", 1
+KEPT = 2  # checkpoints
 
 
 def save(path: Path, parts: Parts, *, kind: str, version: int) -> None:
-    """Write the parts to this file, in place of what it held. `kind` and `version` must be named again to load them."""
+    """Write the parts to this file, in place of its old content. `load` must name the same `kind` and `version`."""
     arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
     values = {name: part for name, part in parts.items() if name not in arrays}
     for name, array in arrays.items():
@@ -33,20 +38,12 @@ def save(path: Path, parts: Parts, *, kind: str, version: int) -> None:
     header = json.dumps(known | {"checksum": _checksum(known, arrays)}, allow_nan=False)
     written = np.frombuffer(header.encode(), np.uint8)
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with beside.open("wb") as file:
-            np.savez(file, allow_pickle=False, **{HEADER: written, **arrays})
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    with written_whole(path) as file:
+        np.savez(file, allow_pickle=False, **{HEADER: written, **arrays})
 
 
 def load(path: Path, *, kind: str, version: int) -> Parts:
-    """The parts as they were saved; tuples come back as lists."""
+    """The parts that were saved. Tuples come back as lists."""
     if not path.is_file():
         raise ForagerError(f"there is no model at {path}: train one, or correct the path")
     arrays, header = _read(path)
@@ -86,3 +83,42 @@ def _checksum(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
         summed.update(f"{name} {array.dtype.str} {array.shape}".encode())
         summed.update(array.data)
     return summed.hexdigest()
+
+
+class Checkpoints:
+    """What the learner of a crawl knew at some records. Each file is named by the last record that the learner has
+    seen; a resumed crawl shows it the later ones again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / CHECKPOINTS
+        for unfinished in self._folder.glob(f"*{UNFINISHED}"):  # left by a save that was killed
+            unfinished.unlink()
+
+    def save(self, seq: int, parts: Parts) -> None:
+        """Keep this one and the one before it, because the newest file may be damaged."""
+        save(self._folder / f"{seq:010}.npz", parts, kind=CHECKPOINT, version=CHECKPOINT_VERSION)
+        for old in self._newest_first()[KEPT:]:
+            old.unlink()
+
+    def clear(self) -> None:
+        """Remove all of them."""
+        for path in self._newest_first():
+            path.unlink()
+
+    def last(self, upto: int) -> tuple[tuple[int, Parts] | None, list[str]]:
+        """The newest that can be read and has seen no record after `upto`, and a line for each that was not taken."""
+        passed_over: list[str] = []
+        for path in self._newest_first():
+            seq = int(path.stem)
+            if seq > upto:
+                passed_over.append(f"{path} has seen records that the project does not have: passed over")
+                continue
+            try:
+                return (seq, load(path, kind=CHECKPOINT, version=CHECKPOINT_VERSION)), passed_over
+            except ForagerError as error:
+                passed_over.append(f"passed over: {error}")
+        return None, passed_over
+
+    def _newest_first(self) -> list[Path]:
+        numbered = [path for path in self._folder.glob("*.npz") if path.stem.isdigit()]
+        return sorted(numbered, key=lambda path: int(path.stem), reverse=True)

@@ -1,4 +1,4 @@
-"""How stored rows become values again, in streams."""
+"""From the rows of a project's database to values, one after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.store import warc
-from forager.store.records import Session, Stored, UrlColumns, moment
+from forager.store.records import CrawlSession, Stored, UrlColumns, moment
 from forager.types import Fetch, Floats
 
 LINKS = "links.bin"
@@ -31,15 +31,15 @@ NAN = float("nan")
 ReadAt: TypeAlias = Callable[[int, int], bytes]
 
 
-class Stretch(NamedTuple):
-    """A place in a flat file."""
+class ByteRange(NamedTuple):
+    """Some bytes of a file."""
 
     at: int
     length: int
 
 
 def read_records(db: sqlite3.Connection, links: ReadAt, after: int) -> Iterator[Stored]:
-    """In order of seq, from the one after `after`, up to the last one there was when the reading began."""
+    """The records after `after` in order of seq, up to the last one that was there when the reading began."""
     last = db.execute("SELECT coalesce(max(seq), -1) FROM visit").fetchone()[0]
     redirects = _Redirects(db, after, last)
     rows = db.execute(f"SELECT {_STORED_COLUMNS} FROM visit WHERE seq > ? AND seq <= ? ORDER BY seq", (after, last))
@@ -54,7 +54,7 @@ def read_records(db: sqlite3.Connection, links: ReadAt, after: int) -> Iterator[
 
 
 class _Redirects:
-    """Redirects by record, read along with the records: `of` must be called with growing numbers."""
+    """The redirects of each record, read along with the records: `of` must be called with growing numbers."""
 
     def __init__(self, db: sqlite3.Connection, after: int, last: int) -> None:
         sql = "SELECT seq, source, target FROM redirect WHERE seq > ? AND seq <= ? ORDER BY seq, rowid"
@@ -74,6 +74,7 @@ class _Redirects:
 
 
 def read_urls(db: sqlite3.Connection, chunk: int) -> Iterator[UrlColumns]:
+    """All URLs in order of id, so many at a time."""
     rows = db.execute("SELECT text, host, score FROM url ORDER BY id")
     first = 0
     while part := rows.fetchmany(chunk):
@@ -83,46 +84,51 @@ def read_urls(db: sqlite3.Connection, chunk: int) -> Iterator[UrlColumns]:
 
 
 def read_hosts(db: sqlite3.Connection) -> list[str]:
+    """Host names by number."""
     return [row[0] for row in db.execute("SELECT name FROM host ORDER BY id")]
 
 
 def answer_at(db: sqlite3.Connection, folder: Path, seq: int) -> Fetch | None:
+    """The answer of a record as it came. None if it had no body."""
     members = members_at(db, folder, seq)
     return None if members is None else warc.unpack(members)
 
 
 def members_at(db: sqlite3.Connection, folder: Path, seq: int) -> bytes | None:
-    """The bytes of a record's stretch of the archive; None if nothing of it was kept."""
+    """The bytes of a record in the archive. None if nothing of it was kept."""
     row = db.execute("SELECT warc, warc_at, warc_length FROM visit WHERE seq = ?", (seq,)).fetchone()
     if row is None:
         raise ForagerError(f"there is no record {seq} in {folder}")
-    return None if row[0] is None else read_stretch(folder / warc.name(row[0]), Stretch(row[1], row[2]))
+    return None if row[0] is None else read_range(folder / warc.name(row[0]), ByteRange(row[1], row[2]))
 
 
-def read_stretch(path: Path, stretch: Stretch) -> bytes:
+def read_range(path: Path, wanted: ByteRange) -> bytes:
+    """These bytes of a file. An error if it ends before them."""
     try:
         with path.open("rb") as file:
-            file.seek(stretch.at)
-            found = file.read(stretch.length)
+            file.seek(wanted.at)
+            found = file.read(wanted.length)
     except OSError as error:
         raise ForagerError(f"{path} cannot be read: {error.strerror}; restore it from a copy") from error
-    if len(found) < stretch.length:
-        raise ForagerError(f"{path} ends before byte {stretch.at + stretch.length}: restore it from a copy")
+    if len(found) < wanted.length:
+        raise ForagerError(f"{path} ends before byte {wanted.at + wanted.length}: restore it from a copy")
     return found
 
 
 def number(value: float | None) -> float:
-    """SQLite has no nan: it keeps it as null."""
+    """The value, nan for null: SQLite stores nan as null."""
     return NAN if value is None else value
 
 
 def floats(value: bytes | None) -> Floats | None:
+    """The numbers in a blob."""
     return None if value is None else np.frombuffer(value, "<f4").astype(np.float32)
 
 
-def read_sessions(db: sqlite3.Connection) -> list[Session]:
+def read_sessions(db: sqlite3.Connection) -> list[CrawlSession]:
+    """All sessions, oldest first."""
     rows = db.execute("SELECT id, config, version, began, ended, reason FROM session ORDER BY id")
     return [
-        Session(id, config, version, moment(began), moment(ended) if ended else None, reason)
+        CrawlSession(id, config, version, moment(began), moment(ended) if ended else None, reason)
         for id, config, version, began, ended, reason in rows
     ]

@@ -1,4 +1,4 @@
-"""What is stored of a crawl, and what comes back. A crawl is a sequence of records; everything else follows from it."""
+"""What is stored of a crawl, and what comes back. A crawl is a sequence of records; all else follows from them."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from forager.errors import ForagerError
 from forager.types import Answer, Floats, Ids
 
-Outcome: TypeAlias = Literal["page", "miss", "moved", "retry"]
+RecordOutcome: TypeAlias = Literal["page", "miss", "moved", "retry"]
 
 
-class StoreFull(ForagerError):  # noqa: N818 - says what is the case, as ForagerError's messages do
-    """The disk takes no more. Nothing acknowledged is lost, nothing of the failed group is on disk."""
+class StoreFull(ForagerError):  # noqa: N818 - it says what is the case
+    """The disk is full. Nothing that was acknowledged is lost, and nothing of the failed group is on disk."""
 
 
 class NewUrl(NamedTuple):
-    """A URL found for the first time. A tuple, because a page may bring a hundred of them."""
+    """A URL that was found for the first time. A tuple, because a page may bring a hundred of them."""
 
     id: int  # one more than that of the URL before it
     text: str
     host: str
-    score: float  # as first given
+    score: float  # its first score
 
 
 class Record(NamedTuple):
-    """One answer, as the step took it in, with all that a resumed crawl must know of it. A tuple, because one is made
-    for every page, in a quarter of the time."""
+    """One answer that a crawl took in, with all that a resumed crawl must know of it. A tuple, because each page makes
+    one, and a tuple takes a quarter of the time."""
 
     seq: int  # one more than that of the record before it; the first is 0
     asked: int  # url id
     answered: int  # url id, after redirects on the same host
-    outcome: Outcome
+    outcome: RecordOutcome
     reason: str
     detail: str
     status: int  # 0: there was no answer
@@ -43,21 +43,21 @@ class Record(NamedTuple):
     relevance: float  # nan: not judged
     raw: float  # the same before calibration
     topics: Floats | None
-    critic: str  # version
-    label: str  # what the strategy took the page for
+    critic: str  # its version
+    label: str  # what the strategy takes the page for
     asked_at: datetime  # UTC
     seconds: float
     title: str
     answer: Answer | None
     why: Mapping[str, Any]  # JSON values, for the archive: judgement, parent, score, depth
     new_urls: Sequence[NewUrl] = ()
-    links: bytes = b""  # opaque here
+    links: bytes = b""  # stored as they are
     redirects: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rejudged:
-    """What is new of a record when its page has been judged again."""
+    """The parts of a record that change when its page is judged again."""
 
     seq: int
     relevance: float
@@ -70,12 +70,12 @@ class Rejudged:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """A record as it comes back: without answer and reasons, which `Store` and `Catalogue` give when asked."""
+    """A record as it comes back, without its answer and reasons. `Store` and `Catalogue` give those when asked."""
 
     seq: int
     asked: int
     answered: int
-    outcome: Outcome
+    outcome: RecordOutcome
     reason: str
     detail: str
     status: int
@@ -90,7 +90,7 @@ class Stored:
     asked_at: datetime
     seconds: float
     title: str
-    session: int  # -1: outside of any
+    session: int  # -1: it was added outside of any session
     new_urls: range  # ids of the URLs first found here
     links: bytes
     redirects: tuple[tuple[int, int], ...]
@@ -103,12 +103,12 @@ class UrlColumns:
     first: int  # id of row 0
     texts: list[str]
     hosts: Ids  # numbers of hosts, from 0 in the order in which they were first found
-    scores: Floats  # as first given
+    scores: Floats  # the first score of each
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """One run of the program on a project. One that was not ended runs still, or was killed."""
+class CrawlSession:
+    """One run of the program on a project. If it has no end, it is still running or was killed."""
 
     id: int
     config: str
@@ -119,9 +119,10 @@ class Session:
 
 
 def stamp(moment: datetime) -> str:
-    """A moment as it is written: in UTC, so that texts sort as times do."""
+    """A moment as text, in UTC, so that texts sort like times."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def moment(written: str) -> datetime:
+    """The moment that `stamp` wrote."""
     return datetime.fromisoformat(written)

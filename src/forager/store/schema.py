@@ -1,7 +1,7 @@
-"""The tables of a project, and how older projects are brought up to date.
+"""The tables of a project, and the steps that bring older projects up to date.
 
-`PRAGMA user_version` counts the steps a file has been through; a new project goes through all of them, so that new and
-migrated ones are the same by construction.
+`PRAGMA user_version` counts the steps that a file has been through. A new project goes through all of them, so that new
+and migrated projects are the same.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def _first(db: sqlite3.Connection) -> None:
         "CREATE TABLE session(id INTEGER PRIMARY KEY, config TEXT NOT NULL, version TEXT NOT NULL,"
         " began TEXT NOT NULL, ended TEXT, reason TEXT NOT NULL DEFAULT '')",
         "CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL)",
-        # No index over the texts: it would cost three times as much as the table, and only people ask by text.
+        # No index over the texts: it would cost three times as much as the table, and only people look up texts.
         "CREATE TABLE url(id INTEGER PRIMARY KEY, host INTEGER NOT NULL, text TEXT NOT NULL, score REAL)",
         "CREATE TABLE visit(seq INTEGER PRIMARY KEY, session INTEGER NOT NULL,"
         " asked INTEGER NOT NULL, answered INTEGER NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL,"
         " detail TEXT NOT NULL, status INTEGER NOT NULL, parent INTEGER NOT NULL, depth INTEGER NOT NULL, score REAL,"
         " relevance REAL, raw REAL, topics BLOB, critic TEXT NOT NULL, label TEXT NOT NULL,"
         " asked_at TEXT NOT NULL, seconds REAL NOT NULL, title TEXT NOT NULL,"
-        " new_from INTEGER NOT NULL, new_to INTEGER NOT NULL,"  # ids of the URLs first found here
+        " new_from INTEGER NOT NULL, new_to INTEGER NOT NULL,"  # ids of the new URLs
         " links_at INTEGER NOT NULL, links_length INTEGER NOT NULL,"
         " warc INTEGER, warc_at INTEGER, warc_length INTEGER, digest TEXT)",  # null: no answer to keep
         "CREATE INDEX visit_asked ON visit(asked)",
@@ -41,7 +41,7 @@ def _first(db: sqlite3.Connection) -> None:
 
 
 def _texts_and_redirects(db: sqlite3.Connection) -> None:
-    """The visible text gets a file of its own, and a table says which URL led to which."""
+    """The visible text gets its own file, and a table says which URL redirected to which."""
     db.execute("ALTER TABLE visit ADD COLUMN text_at INTEGER NOT NULL DEFAULT 0")
     db.execute("ALTER TABLE visit ADD COLUMN text_length INTEGER NOT NULL DEFAULT 0")
     db.execute("CREATE TABLE redirect(seq INTEGER NOT NULL, source INTEGER NOT NULL, target INTEGER NOT NULL)")
@@ -49,7 +49,7 @@ def _texts_and_redirects(db: sqlite3.Connection) -> None:
 
 
 def _earlier_judgements(db: sqlite3.Connection) -> None:
-    """A page may be judged again by a critic that knows more; what the ones before said stays on record."""
+    """A page may be judged again by a better critic. The earlier judgements stay on record."""
     db.execute(
         "CREATE TABLE earlier(seq INTEGER NOT NULL, critic TEXT NOT NULL, relevance REAL, raw REAL,"
         " until TEXT NOT NULL)"
@@ -58,7 +58,7 @@ def _earlier_judgements(db: sqlite3.Connection) -> None:
 
 
 def _no_texts(db: sqlite3.Connection) -> None:
-    """The archive has the pages, so their text is not kept a second time: the file that held it is of no use."""
+    """The archive has the pages, so their text is not stored a second time, and the file of texts goes."""
     for column in ("text_at", "text_length"):
         db.execute(f"ALTER TABLE visit DROP COLUMN {column}")
     db.execute("DELETE FROM file WHERE name = 'texts.bin'")
@@ -71,7 +71,7 @@ VERSION = len(STEPS)
 
 
 def open_database(folder: Path, *, synchronous: str) -> sqlite3.Connection:
-    """The project's file, made or brought up to date."""
+    """The database of a project, made or brought up to date."""
     path = folder / DATABASE
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
     try:
@@ -90,7 +90,7 @@ def open_database(folder: Path, *, synchronous: str) -> sqlite3.Connection:
 
 
 def migrate(db: sqlite3.Connection, path: Path) -> None:
-    """Go through the steps that this file has not been through; all of them or none."""
+    """Take the steps that this file has not been through, all of them or none."""
     found = version(db)
     if found > VERSION:
         raise newer(path, found)
@@ -108,7 +108,7 @@ def migrate(db: sqlite3.Connection, path: Path) -> None:
 
 
 def open_to_read(folder: Path) -> sqlite3.Connection:
-    """A connection that cannot write, beside a crawl that may be running."""
+    """A connection that cannot write. A crawl may be running at the same time."""
     path = folder / DATABASE
     if not path.is_file():
         raise ForagerError(f"{folder} holds no crawl yet: start one there with forager crawl")
@@ -126,8 +126,10 @@ def open_to_read(folder: Path) -> sqlite3.Connection:
 
 
 def version(db: sqlite3.Connection) -> int:
+    """How many steps a file has been through."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def newer(path: Path, found: int) -> ForagerError:
+    """The error for a file that a newer program made."""
     return ForagerError(f"{path} was made by a newer forager (version {found}, this one reads {VERSION}): update it")

@@ -1,4 +1,4 @@
-"""Full-text search over the pages of a project, in a file of its own that can be made again at any time.
+"""Full-text search over the pages of a project. Its index is a file of its own and can be made again at any time.
 
 Queries are FTS5's: `deep learning`, `"deep learning"`, `deep OR machine`, `learning NOT deep`, `learn*`, `title: deep`.
 """
@@ -18,13 +18,15 @@ from forager.store.catalogue import Catalogue, Entry
 T = TypeVar("T")
 FILE = "search.sqlite"
 VERSION = 1
-TITLE_WEIGHT = 5.0  # a word in the title counts as so many in the text
+TITLE_WEIGHT = 5.0  # a word in the title counts as much as so many in the text
 BATCH = 64
 _ROWS = "SELECT seq, url, title, relevance, bm25(page, ?2, 1.0) AS rank, snippet(page, 1, ?3, ?4, '…', 16) FROM page"
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """A page that was found."""
+
     seq: int
     url: str
     title: str
@@ -34,7 +36,8 @@ class Hit:
 
 
 class SearchIndex:
-    """Invariant: holds each page with seq <= `indexed` of one project as last seen, and no others."""
+    """The index of one project. Invariant: it has each page with seq <= `indexed` as it was last seen, and no
+    others."""
 
     def __init__(self, folder: Path) -> None:
         self._catalogue = Catalogue(folder)
@@ -46,7 +49,7 @@ class SearchIndex:
             raise
 
     def _open(self) -> sqlite3.Connection:
-        """The index if it is one, whole and of this project; otherwise an empty one in its place."""
+        """The index, if it is undamaged and of this project; else an empty one in its place."""
         db = sqlite3.connect(self._path, isolation_level=None, timeout=30)
         try:
             if self._usable(db):
@@ -54,7 +57,7 @@ class SearchIndex:
         except sqlite3.OperationalError as error:
             db.close()
             raise ForagerError(f"{self._path} cannot be used: {error}") from error
-        except sqlite3.DatabaseError:  # damaged: made again
+        except sqlite3.DatabaseError:  # damaged, so it is made again
             pass
         db.close()
         return self._anew()
@@ -87,21 +90,21 @@ class SearchIndex:
 
     @property
     def indexed(self) -> int:
-        """The last seq that the index has seen."""
+        """The last seq that is in the index."""
         return int(self._db.execute("SELECT indexed FROM upto").fetchone()[0])
 
     @property
     def behind(self) -> int:
-        """How many pages were stored since the last time."""
+        """How many pages were stored since the last update."""
         return self._catalogue.count(after=self.indexed)
 
     def update(self, tell: Callable[[int], None] = lambda pages: None) -> int:
-        """Take in the pages stored since the last time; returns how many. Interrupted, it goes on where it was. `tell`
-        hears how many are done."""
+        """Add the pages that were stored since the last update; returns how many. If it is interrupted, the next update
+        goes on from there. `tell` is called with the number of pages done."""
         return self._mended(lambda: self._update(tell))
 
     def _mended(self, ask: Callable[[], T]) -> T:
-        """The answer of an index that is whole; a damaged one is made again first."""
+        """What `ask` gives. If the index is damaged, it is made again first."""
         try:
             return ask()
         except sqlite3.OperationalError:
@@ -126,7 +129,7 @@ class SearchIndex:
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         try:
-            # The row is the URL's id, so that a page asked for again replaces what it was.
+            # The row number is the id of the URL, so that a page that was fetched again replaces its old row.
             db.executemany("DELETE FROM page WHERE rowid = ?", [(entry.id,) for entry in entries])
             db.executemany(
                 "INSERT INTO page (rowid, title, text, url, relevance, seq) VALUES (?, ?, ?, ?, ?, ?)",
@@ -141,7 +144,7 @@ class SearchIndex:
     def search(
         self, query: str, limit: int = 20, *, min_relevance: float | None = None, marks: tuple[str, str] = ("[", "]")
     ) -> list[Hit]:
-        """The best pages first; the words found are between the marks."""
+        """The pages that match, the best first. In snippets the words that were found are between the marks."""
         if not query.strip():
             raise ForagerError("nothing to search for: give a word, or a phrase in double quotes")
         least = "" if min_relevance is None else "AND relevance >= ?5"

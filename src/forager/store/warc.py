@@ -1,7 +1,7 @@
-"""WARC 1.1: for each answer a response, its request and a metadata record, each a gzip member of its own.
+"""The archive in WARC 1.1. Each answer has three records: response, request and metadata, each its own gzip member.
 
-Written by hand and compressed with isal at level 1: 0.1 ms for a page of 43 KB, a third of what zlib's fastest takes
-(`python -m bench.store`). Every record can be reached by its offset and read without those before it.
+We write the records ourselves and compress them with isal at level 1: 0.1 ms for a page of 43 KB, a third of what zlib
+takes at its fastest (`python -m bench.store`). Every record can be read by its offset, without those before it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from forager.types import Answer, Exchange, Fetch, Url
 FOLDER = "warc"
 ROTATE = 1_000_000_000
 LEVEL = 1
-SHORT = 1_500  # bytes; below, level 0 takes a fifth of the time, for a third more bytes
+SHORT = 1_500  # bytes; shorter records have level 0: a fifth of the time, a third more bytes
 _NAME = re.compile(r"forager-(\d{5,})\.warc\.gz")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Where the records of an answer lie: one stretch of one file, the response first."""
+class ArchivedAnswer:
+    """Where the records of an answer are: together in one file, the response first."""
 
     file: int
     at: int
@@ -45,17 +45,19 @@ class Kept:
 
 
 def name(number: int) -> str:
+    """The path of a WARC file within its project."""
     return f"{FOLDER}/forager-{number:05}.warc.gz"
 
 
 def digest(payload: bytes) -> str:
+    """The checksum of a payload, as WARC writes it."""
     return "sha1:" + b32encode(sha1(payload).digest()).decode()
 
 
 class WarcFiles:
-    """The archive of a project: files that are filled one after the other, each to about `rotate` bytes.
+    """The archive of a project: files that are filled one after the other, up to about `rotate` bytes each.
 
-    Invariant: only the last file, and those begun since the last `accept`, have anything queued.
+    Invariant: only the last file, and files that were begun since the last `accept`, have anything queued.
     """
 
     def __init__(self, folder: Path, committed: Mapping[str, int], *, project: UUID, rotate: int = ROTATE) -> None:
@@ -68,22 +70,22 @@ class WarcFiles:
             self._open.append(FlatFile(folder / name(self._number), committed[name(self._number)]))
 
     def _last_committed(self, committed: Mapping[str, int]) -> int:
-        """The number of the last file that counts; those begun after it, and never committed, go."""
+        """The number of the last file that was committed. Later files are removed."""
         last = max((number for number in map(_number, committed) if number), default=0)
         for path in (self._folder / FOLDER).iterdir():
             if (_number(f"{FOLDER}/{path.name}") or 0) > last:
                 path.unlink()
         return last
 
-    def queue(self, record: Record) -> Kept | None:
-        """Queue the records of an answer; None if there is nothing to keep of it."""
+    def queue(self, record: Record) -> ArchivedAnswer | None:
+        """Queue the WARC records of an answer. None if there is nothing to keep."""
         packed = pack(record, self._project)
         if packed is None:
             return None
         members, summed = packed
         file = self._current(record.asked_at)
         at = file.queue(members)
-        return Kept(self._number, at, len(members), summed)
+        return ArchivedAnswer(self._number, at, len(members), summed)
 
     def _current(self, now: datetime) -> FlatFile:
         if not self._open or self._open[-1].end >= self._rotate:
@@ -111,7 +113,7 @@ class WarcFiles:
             file.cut()
 
     def lengths(self) -> list[tuple[str, int]]:
-        """Name and length of each file that `accept` would make valid."""
+        """The name and the new length of each file that has something queued."""
         return [(f"{FOLDER}/{file.path.name}", file.end) for file in self._open]
 
     def close(self) -> None:
@@ -125,7 +127,7 @@ def _number(file: str) -> int | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A file whose name is not on disk is lost with the power, however well its bytes are."""
+    """Bring the names of new files to the disk: without it a power cut loses a file whose bytes are safe."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -137,6 +139,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def warcinfo(file: str, project: UUID, software: str, now: datetime) -> bytes:
+    """The first record of a file: who wrote it."""
     fields = f"software: {software}\r\nformat: WARC File Format 1.1\r\nisPartOf: {project}\r\n"
     fields += "conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n"
     head = f"WARC-Filename: {file}\r\nContent-Type: application/warc-fields\r\n"
@@ -144,7 +147,8 @@ def warcinfo(file: str, project: UUID, software: str, now: datetime) -> bytes:
 
 
 def pack(record: Record, project: UUID) -> tuple[bytes, str] | None:
-    """The gzip members for one answer, and the digest of its payload. The same record gives the same bytes."""
+    """The gzip members for one answer, and the digest of its payload. The same record gives the same bytes.
+    None if there is nothing to keep."""
     answer = record.answer
     exchange = _exchange(answer)
     if answer is None or exchange is None:
@@ -171,11 +175,11 @@ _HTTP_REQUEST = "Content-Type: application/http; msgtype=request\r\n"
 _JSON = "Content-Type: application/json\r\n"
 _CUT = "WARC-Truncated: unspecified\r\n"  # the body of a failure is not kept
 _PHRASES = {int(status): status.phrase for status in HTTPStatus}
-_VARIANT = {digit: f"{int(digit, 16) & 0x3 | 0x8:x}" for digit in "0123456789abcdef"}  # two bits of a UUID are given
+_VARIANT = {digit: f"{int(digit, 16) & 0x3 | 0x8:x}" for digit in "0123456789abcdef"}  # UUIDs have two fixed bits here
 
 
 def _urn(project: UUID, name: str) -> str:
-    """The id of a record: uuid5(project, name), written without making a UUID, which would take four times as long."""
+    """The id of a record: uuid5(project, name). No UUID object is made, because that takes four times as long."""
     x = sha1(project.bytes + name.encode()).hexdigest()
     return f"<urn:uuid:{x[:8]}-{x[8:12]}-5{x[13:16]}-{_VARIANT[x[16]]}{x[17:20]}-{x[20:32]}>"
 
@@ -185,7 +189,7 @@ def _date(moment: datetime) -> str:
 
 
 def _member(kind: str, urn: str, date: str, head: str, *block: bytes) -> bytes:
-    """One record: `head` has its own fields, a line each."""
+    """One record as a gzip member. `head` has the fields of its own, one a line."""
     first = f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {urn}\r\nWARC-Date: {date}\r\n{head}"
     last = f"Content-Length: {sum(map(len, block))}\r\n\r\n"
     record = b"".join(((first + last).encode(), *block, b"\r\n\r\n"))
@@ -193,7 +197,7 @@ def _member(kind: str, urn: str, date: str, head: str, *block: bytes) -> bytes:
 
 
 def _exchange(answer: Answer | None) -> Exchange | None:
-    """The heads as they were, or as they might have been for a page out of a recorded web."""
+    """The heads as they were sent. For a page from a recorded web, heads as they might have been."""
     if not isinstance(answer, Fetch) or answer.exchange is not None:
         return answer.exchange if answer else None
     _, _, rest = answer.url.partition("://")
@@ -206,13 +210,13 @@ def _response_head(answer: Fetch) -> bytes:
     kind = answer.content_type or "application/octet-stream"
     if answer.charset:
         kind += f"; charset={answer.charset}"
-    kind = " ".join(kind.split())  # whatever it says, it is one line
+    kind = " ".join(kind.split())  # in one line
     head = f"HTTP/1.1 {answer.status} {phrase}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
     return head.encode("utf-8", "surrogateescape")
 
 
 def _facts(answer: Answer) -> dict[str, Any]:
-    """What must be known besides the bytes to have the answer back as it was."""
+    """What `unpack` must know, besides the bytes, to give the answer back as it was."""
     facts: dict[str, Any] = {"status": answer.status, "seconds": answer.seconds, "live": answer.exchange is not None}
     if isinstance(answer, Fetch):
         facts |= {"content_type": answer.content_type, "charset": answer.charset}
@@ -220,7 +224,7 @@ def _facts(answer: Answer) -> dict[str, Any]:
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
-    """JSON that every reader takes: no NaN, no infinity, and a byte of a header that was no UTF-8 as an escape."""
+    """JSON that every reader accepts: without NaN and infinity, and with escapes for bytes that were no UTF-8."""
     try:
         return _encode(value).encode("utf-8", "backslashreplace")
     except ValueError:
@@ -231,19 +235,19 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 
 def _plain(value: object) -> Any:
-    """numpy's scalars and arrays as JSON; anything else as its text."""
+    """A value of numpy as JSON has it; any other value as text."""
     tolist = getattr(value, "tolist", None)
     return tolist() if tolist else str(value)
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, default=_plain, allow_nan=False).encode  # made once, not for each page
+_encode = json.JSONEncoder(ensure_ascii=False, default=_plain, allow_nan=False).encode  # made once for all pages
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
 def unpack(members: bytes) -> Fetch | None:
-    """The answer out of its stretch of a file; None if it had no body."""
+    """The answer in the bytes of its records. None if it had no body."""
     blocks = {r.headers["WARC-Type"]: (r.headers, r.reader.read()) for r in _records(members)}
     head, block = blocks["response"]
     facts = json.loads(blocks["metadata"][1])["answer"]
@@ -263,7 +267,7 @@ def unpack(members: bytes) -> Fetch | None:
 
 
 def reasons(members: bytes) -> dict[str, Any]:
-    """What the metadata record says: why the page was fetched, and how it was judged."""
+    """Why the page was fetched, and how it was judged: what the metadata record says."""
     blocks = {r.headers["WARC-Type"]: r.reader.read() for r in _records(members)}
     found: dict[str, Any] = json.loads(blocks["metadata"])
     return found

@@ -1,22 +1,25 @@
-"""Which link next: one file a strategy. Other packages add theirs as entry points of the group `forager.strategies`."""
+"""Strategies decide which link to follow next: one file or one package each.
+
+Other packages add their own strategies as entry points of the group `forager.strategies`.
+"""
 
 from collections.abc import Mapping
 from typing import cast
 
 from forager import registry
-from forager.strategies.apprentice.strategy import Apprentice
+from forager.strategies.apprentice import Apprentice
 from forager.strategies.backlink import Backlink
 from forager.strategies.best_first import BestFirst
 from forager.strategies.breadth_first import BreadthFirst
 from forager.strategies.context_graph import ContextGraph
-from forager.strategies.crf.strategy import PathForager
+from forager.strategies.crf import PathForager
 from forager.strategies.distiller import Distiller
 from forager.strategies.fish import FishSearch
-from forager.strategies.hmm.strategy import Hmm
+from forager.strategies.hmm import Hmm
 from forager.strategies.infospiders import InfoSpiders
 from forager.strategies.intelligent import Intelligent
-from forager.strategies.lexical.strategy import lexical
-from forager.strategies.memm.strategy import MemmCrawler
+from forager.strategies.lexical import make_lexical
+from forager.strategies.memm import MemmCrawler
 from forager.strategies.pagerank import PageRank
 from forager.strategies.q_value import QValue
 from forager.strategies.random import Random
@@ -40,13 +43,13 @@ STRATEGIES: Mapping[str, registry.Maker] = {
     "hmm": Hmm,
     "memm": MemmCrawler,
     "crf": PathForager,
-    "lexical": lexical,
+    "lexical": make_lexical,
     "apprentice": Apprentice,
 }
 
 
 def strategy_names() -> list[str]:
-    """The strategies there are, those of plug-ins too."""
+    """The names of all strategies, with those of plug-ins."""
     return registry.names(STRATEGIES, GROUP)
 
 
@@ -56,7 +59,10 @@ def make_strategy(
     params: Mapping[str, object],
     also: Mapping[str, registry.Maker] | None = None,
 ) -> Strategy:
-    """The strategy of that name, given what it asks for of `given`; `also` are makers known only here."""
+    """The strategy with this name and these parameters.
+
+    Of `given` it gets the values that it asks for. `also` are makers that only this caller knows.
+    """
     maker = registry.find("strategy", name, builtin={**STRATEGIES, **(also or {})}, group=GROUP)
     return cast(Strategy, registry.make(maker, given, params))
 
@@ -80,7 +86,7 @@ __all__ = [
     "QValue",
     "Random",
     "SharkSearch",
-    "lexical",
+    "make_lexical",
     "make_strategy",
     "strategy_names",
 ]

@@ -1,7 +1,9 @@
 """Best-first: a link is as good as the page it was found on. The baseline of Chakrabarti, Punera & Subramanyam (2002).
 
-Soft focus: priority(v) = Pr(c*|u), and u is expanded only if Pr(c*|u) >= tau. Hard focus: u is expanded only if its
-best class is a focus class or below one; the priority is the same. A target found on several pages takes the best.
+    priority(v) = Pr(c*|u)
+
+Soft focus: the links of u are followed only if Pr(c*|u) >= tau. Hard focus: also only if the best class of u is a focus
+class or lies below one. A target found on several pages takes the best priority.
 """
 
 from collections.abc import Sequence
@@ -14,6 +16,8 @@ from forager.types import BEST, NEVER, ScoredLinks, Visit
 
 
 class BestFirst:
+    """Links by the relevance of the page they are on."""
+
     combine = BEST
 
     def __init__(

@@ -1,7 +1,9 @@
 """Breadth-first: links in the order in which they were found.
 
-priority(v) = 0 for all v. The frontier breaks ties by the smaller id, and ids are given in order of discovery, so equal
-scores are a queue.
+    priority(v) = 0
+
+The frontier takes the smaller id of equal scores, and ids are given in order of discovery. So equal scores make a
+queue.
 """
 
 import numpy as np
@@ -10,6 +12,8 @@ from forager.types import FIRST, ScoredLinks, Visit
 
 
 class BreadthFirst:
+    """All links alike: the one found first goes first."""
+
     combine = FIRST
 
     def score(self, visit: Visit) -> ScoredLinks:

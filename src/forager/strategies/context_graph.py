@@ -1,19 +1,19 @@
 """Context graph: how many links is this page away from a target? Diligenti, Coetzee, Lawrence, Giles & Gori (2000).
 
-Layer 0 of the ground are the targets, layer i the pages from which a target is i links away, up to N. Words count that
-stand on pages of the layers 0 to `vocabulary`; a page u is represented by the m of them with the largest TF-IDF,
-each as often as it occurs. Naive Bayes, with even priors, has the layers for classes:
+Layer 0 of the ground has the targets, layer i the pages that are i links away from a target, up to N. Only words from
+pages of the layers 0 to `vocabulary` count. A page u is represented by the m of these words with the largest TF-IDF,
+each as often as it occurs on u. The layers are the classes of a naive Bayes classifier with even priors:
 
     layer(u)      = argmax over i of Pr(i|u)          confidence(u) = Pr(layer(u)|u)
-    other         u whose confidence does not exceed the threshold
+    u is "other" if its confidence does not exceed the threshold
 
-A queue for each layer, and one for the others; the links of u wait in its queue, by confidence(u), and the first
-non-empty queue is served. In one number, with N + 1 for the layer of others:
+There is a queue for each layer, and one for "other". The links of u wait in the queue of its layer, ordered by
+confidence(u), and the first non-empty queue is served. In one number, with N + 1 for the layer of "other":
 
     score(u,v)    = confidence(u) - layer(u)
 
-Confidence is above 0 and at most 1, so all scores in (-i, 1 - i] are of queue i. All links of u have the same score.
-A page of layer 0 is what was looked for: the method is its own critic, and says so in the label of the page.
+Confidence is above 0 and at most 1, so all scores in (-i, 1 - i] belong to queue i. All links of u have the same score.
+A page of layer 0 is a page that was looked for. So the method is its own critic, and labels each page with its layer.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ from typing import Self
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.learn.multinomial import Multinomial, Tally
+from forager.learn.counts import TermCounter
+from forager.learn.naive_bayes import DenseNaiveBayes
 from forager.learn.tfidf import Idf, find
-from forager.paths import Ground, ShownPath, hop_layers
-from forager.paths.ground import Heard
-from forager.strategies.taught import Ways, check_made
+from forager.paths import Ground, Heard, ShownPath, hop_layers
+from forager.strategies.taught import TrainingMaterial, check_made
 from forager.types import BEST, Floats, Page, Parts, Ragged, ScoredLinks, Terms, Visit
 from forager.web.text import count, words
 
-FEATURES = 1  # version of what a page is represented by
+FEATURES = 1  # version of the representation of a page
 
 
 class ContextGraph:
+    """Links by the layer of the page they are on, as naive Bayes sees it."""
+
     combine = BEST
 
     def __init__(self, *, layers: int = 4, terms: int = 40, vocabulary: int = 1, threshold: float = 0.5) -> None:
@@ -47,29 +49,29 @@ class ContextGraph:
         self.layers, self.terms, self.vocabulary, self.threshold = layers, terms, vocabulary, threshold
         self._made = f"features of version {FEATURES}, layers 0 to {layers}, {terms} terms a page"
         self._idf: Idf | None = None  # of the words that count
-        self._model: Multinomial | None = None
+        self._model: DenseNaiveBayes | None = None
 
     # ---- learning
 
     def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
-        ways = Ways.of(ground, shown)
-        layer = hop_layers(ways.graph, ways.targets, self.layers)[ways.teachers]
-        read = zip(ground.pages(ways.teachers.tolist()), layer.tolist(), strict=True)
+        material = TrainingMaterial.of(ground, shown)
+        layer = hop_layers(material.graph, material.targets, self.layers)[material.pages]
+        read = zip(ground.pages(material.pages.tolist()), layer.tolist(), strict=True)
         bags = [(page.terms.values, at) for page, at in read if page is not None]
         within = [bag for bag, at in bags if 0 <= at <= self.vocabulary]
         if not any(at == 0 for _, at in bags):
             raise ForagerError("context-graph: the web to learn on has no target that can be read: give it targets")
         new = copy(self)
         new._idf = _only(Idf.of(bag for bag, _ in bags), np.unique(np.concatenate(within)))
-        tally = Tally(self.layers + 1)
+        counter = TermCounter(range(self.layers + 1))
         for bag, at in bags:
             if at >= 0:
-                tally.add(new._strongest(bag), np.array([at], np.int32))
-        new._model = tally.model(even=True)
+                counter.add(new._strongest(bag).values, at)
+        new._model = DenseNaiveBayes.of(counter.counts(), even=True)
         return new
 
     def _strongest(self, bag: Terms) -> Ragged:
-        """The representation of a page, a single row."""
+        """The representation of a page: its m words with the largest TF-IDF, as one row."""
         assert self._idf is not None
         seen, times = count(bag)
         at, known = find(seen, self._idf.terms)
@@ -80,7 +82,7 @@ class ContextGraph:
     # ---- scoring
 
     def layer(self, page: Page) -> tuple[int, float]:
-        """The layer of a page, and how sure that is; the layer after the last one for "other"."""
+        """The layer of a page and its confidence. "Other" is the layer after the last one."""
         if self._model is None:
             return self.layers + 1, 0.0
         chances = self._model.posteriors(self._strongest(page.terms.values))[0]
@@ -94,7 +96,7 @@ class ContextGraph:
         return ScoredLinks(scores, label="other" if layer > self.layers else f"layer {layer}")
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
-        """The words that make the page's layer likelier than the second likeliest; the same for all its links."""
+        """The words that make the layer of the page likelier than the second one. The same for all its links."""
         if self._model is None:
             return []
         represented = self._strongest(visit.page.terms.values)
@@ -119,19 +121,20 @@ class ContextGraph:
         new = copy(self)
         if np.asarray(parts["taught"]):
             new._idf = Idf(np.asarray(parts["idf_terms"]), np.asarray(parts["idf_weights"]), 0.0)
-            new._model = Multinomial.from_parts(parts)
+            new._model = DenseNaiveBayes.from_parts(parts)
         return new
 
     def merge(self, parts: Sequence[Parts]) -> Parts:
-        """All have been taught the same."""
+        """All shards carry the same model."""
         return parts[0]
 
 
 def _only(idf: Idf, wanted: Terms) -> Idf:
+    """The idf of these words alone."""
     at, _ = find(wanted, idf.terms)
     return Idf(wanted, idf.weights[at], 0.0)
 
 
 def _spelt(page: Page) -> list[str]:
-    """The words of a page, aligned with its terms."""
+    """The words of a page as text, in the order of its terms."""
     return [word for leaf in page.leaves for word in words(leaf)]

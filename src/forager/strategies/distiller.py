@@ -1,23 +1,23 @@
-"""Distiller: best-first, and from time to time the unvisited links of the best hubs rise.
+"""Distiller: best-first, but from time to time the unvisited links of the best hubs move to the front.
 
-Chakrabarti, van den Berg & Dom (1999): HITS weighted by relevance. Over the pages fetched, R(u) the relevance of u and
-w(u,v) the weight of its link to v, 1 but for `arc`:
+Chakrabarti, van den Berg & Dom (1999): HITS weighted by relevance. Over the pages fetched, with R(u) the relevance of u
+and w(u,v) the weight of its link to v (1 without the option `arc`):
 
     a(v) = R(v) * sum over u -> v of w(u,v) h(u)     where R(v) > rho, else 0
     h(u) = R(u) * sum over u -> v of w(u,v) a(v)
 
-each divided by its sum, over and over. Links between pages of one host are left out, where authors praise themselves,
-unless all pages fetched are of one host or `within_hosts` lets them in. The best hubs H are a share, `hubs`, of the
-pages with h > 0. The score of v is
+a and h are computed in turn, each divided by its sum, until h stays the same. Links between pages of one host are left
+out, because there authors praise themselves; they count if all pages fetched are of one host, or with `within_hosts`.
+The best hubs H are a share, `hubs`, of the pages with h > 0. The score of v is
 
-    max over u -> v of R(u)      in [0, 1], as best-first
-    1 + A(v) / max A             in (1, 2], where A(v) > 0: before all other links
+    max over u -> v of R(u)      in [0, 1], as best-first, if A(v) = 0
+    1 + A(v) / max A             in (1, 2], before all other links, if A(v) > 0
 
 A(v) = sum over u in H, u -> v of w(u,v) h(u) is the authority that the best hubs would give v if it were relevant.
 
-With `arc` w(u,v) = 1 + the number of query words within 50 characters of the anchor, the anchor's own among them
-(Chakrabarti et al. 1998); of several links u -> v the heaviest counts. The words of a leaf are taken to be evenly
-spread over its text.
+With `arc` (Chakrabarti et al. 1998) w(u,v) = 1 + the number of query words in the anchor or within 50 characters of it.
+Of several links u -> v the one with the largest weight counts. The words of a leaf are treated as evenly spread over
+its text.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ from scipy.sparse import csr_matrix
 
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
-from forager.strategies.pairs import Pairs, pairs
+from forager.strategies.pagerank import PagePairs, page_pairs
 from forager.types import BEST, Floats, Graph, Mask, ScoredLinks, Visit, Waiting
 
 AROUND = 50  # characters on either side of an anchor
-ROUNDS, TOLERANCE = 100, 1e-6  # of the iteration: at most so many, or until h changes by no more in sum
+ROUNDS, TOLERANCE = 100, 1e-6  # the iteration ends after so many rounds, or when h changes by no more in sum
 
 
 class Distiller:
+    """Best-first, with the links of the best hubs first after each sweep."""
+
     combine = BEST
 
     def __init__(
@@ -68,17 +70,17 @@ class Distiller:
         return ScoredLinks(scores, edge_weight=weights)
 
     def rescore(self, waiting: Waiting, graph: Graph) -> Iterator[Floats]:
-        # The copy is taken now, between two steps: pages go on being judged while the scores are worked out.
+        # The copy is made now, between two steps: the crawl goes on judging pages while the scores are computed.
         return self._sweep(waiting, replace(graph, relevance=graph.relevance.copy()))
 
     def _sweep(self, waiting: Waiting, graph: Graph) -> Iterator[Floats]:
         scores = self._scores(graph)
         for batch in waiting:
-            yield np.where(batch.sources < 0, batch.scores, scores[batch.ids])  # what no page led to keeps its place
+            yield np.where(batch.sources < 0, batch.scores, scores[batch.ids])  # URLs that no page led to keep theirs
 
     def _scores(self, graph: Graph) -> Floats:
         """The score of every URL seen."""
-        links, relevance = pairs(graph), np.nan_to_num(graph.relevance).astype(np.float64)
+        links, relevance = page_pairs(graph), np.nan_to_num(graph.relevance).astype(np.float64)
         scores = np.zeros(len(relevance))
         np.maximum.at(scores, links.targets, relevance[links.sources])
         praise = links if self.within_hosts else between_hosts(links, graph)
@@ -90,15 +92,17 @@ class Distiller:
         return scores.astype(np.float32)
 
     def _best(self, hub: NDArray[np.float64]) -> Mask:
-        """H: of equals those found earlier."""
+        """H. Of equal hubs those found earlier come first."""
         count = int(np.ceil(self.hubs * np.count_nonzero(hub)))
         best = np.zeros(len(hub), bool)
         best[np.argsort(-hub, kind="stable")[:count]] = True
         return best
 
 
-def hits(links: Pairs, relevance: NDArray[np.float64], rho: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """h and a of every page; all 0 where no link leads to a page more relevant than rho."""
+def hits(
+    links: PagePairs, relevance: NDArray[np.float64], rho: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """h and a of every page. All are 0 if no link leads to a page with R > rho."""
     count, good = len(relevance), relevance[links.targets] > rho
     ends = links.sources[good], links.targets[good]
     weights = csr_matrix((links.weights[good].astype(np.float64), ends), (count, count))
@@ -117,19 +121,19 @@ def _shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values / total if total > 0 else values
 
 
-def between_hosts(links: Pairs, graph: Graph) -> Pairs:
-    """The links from one host to another; all of them if the pages fetched are of one host."""
+def between_hosts(links: PagePairs, graph: Graph) -> PagePairs:
+    """The links from one host to another; all links if the pages fetched are of one host."""
     fetched = graph.hosts[~np.isnan(graph.relevance)]
     if len(np.unique(fetched)) <= 1:
         return links
     away = graph.hosts[links.sources] != graph.hosts[links.targets]
-    return Pairs(links.sources[away], links.targets[away], links.weights[away])
+    return PagePairs(links.sources[away], links.targets[away], links.weights[away])
 
 
 def arc_weights(visit: Visit, query: Query) -> Floats:
     """w(u,v) of each link of the visit: 1 + query words whose middle lies within AROUND characters of the anchor."""
     page, links = visit.page, visit.links
-    lengths = np.fromiter((len(leaf) + 1 for leaf in page.leaves), np.int64, len(page.leaves))  # with a blank behind
+    lengths = np.fromiter((len(leaf) + 1 for leaf in page.leaves), np.int64, len(page.leaves))  # with a blank after it
     ends = np.concatenate(([0], np.cumsum(lengths)))
     matched = np.flatnonzero(np.isin(page.terms.values, query.terms))
     leaves = np.searchsorted(page.terms.offsets, matched, side="right") - 1

@@ -1,14 +1,14 @@
-"""Fish-Search: a school of fish that breeds where there is food and dies out where there is none. De Bra & Post (1994).
+"""Fish-Search: a school of fish that breeds where there is food and dies where there is none. De Bra & Post (1994).
 
-A page u has a depth, the links that may still be followed from it without finding anything; a seed has depth D. With
-width W and a = 1.5, for the links of u in the order of the page:
+A page u has a depth: the number of links that may be followed from it without finding a relevant page. A seed has depth
+D. With width W and a = 1.5, for the links of u in the order of the page:
 
     u relevant, Pr(c*|u) >= tau:  the first a W links score 1, the rest 0, all with depth D
     u irrelevant:                 the first W links score 1/2, the rest 0, all with depth(u) - 1
     depth(u) = 0:                 u is not expanded
 
-A target found again takes the larger score and the larger depth. Links to slow hosts are dropped: those that have let a
-request time out `timeouts` times.
+A target found again takes the larger score and the larger depth. Links to slow hosts are dropped. A host is slow if
+requests to it timed out `timeouts` times.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from forager.errors import ForagerError
 from forager.types import NEVER, Combine, Evidence, Floats, Links, Mask, Miss, Parts, Policy, Reason, ScoredLinks, Visit
 from forager.web.urls import host
 
-REMEMBERED = 10_000  # hosts that have timed out; beyond that the one which did so first is forgotten
+REMEMBERED = 10_000  # hosts that timed out; if there are more, the one that timed out first is forgotten
 
 
 class FishSearch:
@@ -36,7 +36,7 @@ class FishSearch:
         if width < 0 or depth < 1 or timeouts < 1:
             raise ForagerError("fish: width must be at least 0, depth and timeouts at least 1")
         self.width, self.depth, self.a, self.threshold, self.timeouts = width, depth, a, threshold, timeouts
-        self._timed_out: dict[str, int] = {}  # by host, in the order of their first time
+        self._timed_out: dict[str, int] = {}  # number of timeouts by host, in the order of their first timeout
 
     def score(self, visit: Visit) -> ScoredLinks:
         inlinks = visit.trace.inlinks

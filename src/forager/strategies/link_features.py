@@ -1,29 +1,33 @@
-"""What is seen of a page and of its links: words, each of a kind, as features that models have weights for.
+"""Features of a page and of its links, for path models (CRF, MEMM): words, each marked with its kind.
 
-A word of a kind is a *code*, and a feature is a hash of that (`text.code`, `text.mixed`). What is seen of a link are
-words of some stretches, so many of each, where there are as many:
+A *kind* is a small number that says where a word stands or what it tells, such as "in the anchor" or "in the title". A
+word and its kind together are a *code*, a 64-bit number. A *feature* is a 32-bit hash of a code, and models have
+weights for features (`code` and `mixed` in forager/web/text.py).
 
-    before, behind    the words of the page on either side of the anchor
-    within            the words of the anchor
-    above             the words of the last heading before it, from the first on
-    said              the words of the anchor, read again together with URLs: see `Reading`
-    address           the words of its URL, from the last on
+The words of a link come from several sources:
 
-So the codes of n links are a block of n columns, which is cut out of all words, looked up and added up at once: nothing
-is done link by link.
+    BEFORE, AFTER    the words of the page before and after the anchor
+    ANCHOR           the words of the anchor, as they stand on the page
+    HEADING          the words of the last heading before the link, from its first word on
+    ANCHOR_TEXT      the words of the anchor once more, hashed together with URLs, with digits zeroed if wanted
+    URL              the words of its URL, from the last one backwards
+
+The codes of n links are a block with n columns. The block is cut out of the words of the page, looked up and summed in
+one go: no loop runs over the links.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.learn.chains.weights import Weights
-from forager.types import Floats, Links, Page, Terms
+from forager.learn.chains.vocabulary import FeatureWeights
+from forager.types import Floats, Links, Page, Ragged, Terms
 from forager.web.text import (
     ROW_END,
     code,
@@ -38,31 +42,42 @@ from forager.web.text import (
     words,
 )
 
+
+class WordSource(IntEnum):
+    """Where the words of a link come from, as listed at the top of this file."""
+
+    BEFORE = 0
+    AFTER = 1
+    ANCHOR = 2
+    HEADING = 3
+    ANCHOR_TEXT = 4
+    URL = 5
+
+
 Codes: TypeAlias = NDArray[np.uint64]
-Places: TypeAlias = NDArray[np.integer[Any]]
-Rows: TypeAlias = tuple[int, Sequence[int], int]  # a stretch, places in it counted from its start, and a kind
+Indices: TypeAlias = NDArray[np.integer[Any]]
+Template: TypeAlias = tuple[WordSource, Sequence[int], int]  # a source, positions in it, and a kind for these words
 
-NO_WORD = 0  # a term, where there is none
-BEFORE, BEHIND, WITHIN, ABOVE, SAID, ADDRESS = range(6)  # stretches
+NO_WORD = 0  # the term where there is no word
 
-_PLACES = ("elsewhere", "on the site", "in the folder")  # of the page
-_MORE = range(-3, 5)  # words that the URL of a link has more than that of the page
-_LYING = tuple(f"{place}, {more:+d} words" for place in _PLACES for more in _MORE)
+_PLACES = ("elsewhere", "on the site", "in the folder")  # where a target lies, seen from the page
+_MORE = range(-3, 5)  # words that the URL of a link has more than the URL of the page
+_PLACES_AND_MORE = tuple(f"{place}, {more:+d} words" for place in _PLACES for more in _MORE)
 _DEEPEST = 15
 _DEPTHS = (*(f"{depth} words" for depth in range(_DEEPEST)), f"{_DEEPEST} words or more")
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
-    """Of a page and n of its links."""
+class FeatureCodes:
+    """The codes of a page and of n of its links."""
 
-    links: Codes  # (s, n) a column each, in which a code may be more than once: that counts for nothing
-    page: Codes  # (e,) each once
+    links: Codes  # (s, n) a column for each link; a code may stand in a column twice and still counts once
+    page: Codes  # (e,) each code once
 
     @classmethod
-    def scattered(cls, codes: Codes, rows: Places, links: int) -> Seen:
-        """Of codes in any order, and whose each is: that of one of n links, 0 to n - 1, or of the page, n."""
+    def scattered(cls, codes: Codes, rows: Indices, links: int) -> FeatureCodes:
+        """From codes in any order. `rows`: what each code belongs to, link 0 to `links` - 1, or the page, `links`."""
         order = np.argsort(rows, kind="stable")
         codes, rows = codes[order], rows[order]
         starts = np.searchsorted(rows, np.arange(links + 1))
@@ -71,12 +86,12 @@ class Seen:
         block[np.arange(len(of_links)) - starts[of_links], of_links] = codes[: starts[-1]]
         return cls(block, np.unique(codes[starts[-1] :]))
 
-    def sums(self, weights: Weights) -> tuple[Floats, Floats]:
-        """What the weights of each link add up to, (n, c), and those of the page, (c,)."""
+    def sums(self, weights: FeatureWeights) -> tuple[Floats, Floats]:
+        """The sum of the weights of each link, (n, c), and of the page, (c,)."""
         return weights.sums(mixed(np.concatenate((self.links.ravel(), self.page))), *self.links.shape)
 
-    def once(self) -> tuple[Codes, Places]:
-        """All codes of links, rows 0 to n - 1, and of the page, row n: each once in a row, in order of rows."""
+    def once(self) -> tuple[Codes, Indices]:
+        """All codes, and the row of each: link 0 to n - 1, or n, the page. Ordered by row, each code once in a row."""
         height, columns = self.links.shape
         codes = np.append(self.links, self.page)
         rows = np.append(np.tile(np.arange(columns), height), np.full(len(self.page), columns))
@@ -88,21 +103,19 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
-    """All words of a page, and of the texts of n of its links: anchors and URLs, cut and hashed together."""
+class PageWords:
+    """All words of a page, and the words of its title, meta data and URLs and of n anchors, hashed together."""
 
     page: Page
     links: Links
     words: Terms  # those of the page, those of the texts, and NO_WORD
-    texts: (
-        Places  # (2n + 5,) where they begin: title, meta data, host of the page, n anchors, n URLs, its URL, and an end
-    )
+    texts: Indices  # (2n + 5,) where each text begins: title, meta data, host, n anchors, n URLs, own URL; and the end
 
     @classmethod
-    def of(cls, page: Page, links: Links, *, alike: bool) -> Reading:
-        """`alike`: numbers are, every digit of a text is a 0."""
+    def of(cls, page: Page, links: Links, *, zero_digits: bool) -> PageWords:
+        """`zero_digits`: every digit of the texts becomes 0, so that "cs412" and "cs302" are the same word."""
         text = texts_of(page, links)
-        hashed, own = row_terms(zeroed(text) if alike else text), page.terms.values
+        hashed, own = row_terms(zeroed(text) if zero_digits else text), page.terms.values
         every = np.concatenate((own, hashed.values, np.zeros(1, np.uint32)))
         return cls(page, links, every, hashed.offsets + len(own))
 
@@ -120,13 +133,13 @@ class Reading:
         return self.words[self.texts[2] : self.texts[3]]
 
     @property
-    def address(self) -> Terms:
+    def url(self) -> Terms:
         """The words of the URL of the page, without its host."""
         return self.words[self.texts[-2] : self.texts[-1]]
 
     @property
-    def depths(self) -> Places:
-        """(n,) words of the URLs of links."""
+    def depths(self) -> Indices:
+        """(n,) the number of words in the URL of each link."""
         return np.diff(self.texts[3 + len(self.links) : -1])
 
     @property
@@ -134,23 +147,24 @@ class Reading:
         spans = [self.page.terms.span(heading.first_leaf, heading.last_leaf) for heading in self.page.headings]
         return np.concatenate(spans) if spans else self.words[:0]
 
-    def stretches(self, chosen: Sequence[int]) -> Places:
-        """For k of them and each link: where it starts, its first place, and the one behind its last; (3, k, n)."""
+    def spans(self, chosen: Sequence[WordSource]) -> Indices:
+        """(3, k, n) for k sources and each link: where positions count from, the first word, and the end."""
         n, own = len(self.links), self.page.terms.offsets
         begin, end = own.take(self.links.first_leaf), own.take(self.links.last_leaf + 1)
         starts, ends = self.texts[3:-2], self.texts[4:-1]
         found = {
-            BEFORE: (begin, np.zeros(n, np.int64), begin),
-            BEHIND: (end, end, np.full(n, own[-1])),
-            WITHIN: (begin, begin, end),
-            SAID: (starts[:n], starts[:n], ends[:n]),
-            ADDRESS: (ends[n:], starts[n:], ends[n:]),
+            WordSource.BEFORE: (begin, np.zeros(n, np.int64), begin),
+            WordSource.AFTER: (end, end, np.full(n, own[-1])),
+            WordSource.ANCHOR: (begin, begin, end),
+            WordSource.ANCHOR_TEXT: (starts[:n], starts[:n], ends[:n]),
+            WordSource.URL: (ends[n:], starts[n:], ends[n:]),
         }
-        if ABOVE in chosen:
-            found[ABOVE] = self._above()
-        return np.array([found[stretch] for stretch in chosen]).swapaxes(0, 1)
+        if WordSource.HEADING in chosen:
+            found[WordSource.HEADING] = self._above()
+        return np.array([found[source] for source in chosen]).swapaxes(0, 1)
 
-    def _above(self) -> tuple[Places, Places, Places]:
+    def _above(self) -> tuple[Indices, Indices, Indices]:
+        """The span of the last heading before each link."""
         headings, own = self.page.headings, self.page.terms.offsets
         spans = np.array([(0, 0), *((heading.first_leaf, heading.last_leaf + 1) for heading in headings)]).T
         before = spans[1, 1:].searchsorted(self.links.first_leaf, side="right")
@@ -158,96 +172,110 @@ class Reading:
         return begin, begin, end
 
 
-class Plan:
-    """Which words of links are codes of what kind."""
+class LinkTemplates:
+    """Says which words of a link become codes of which kind."""
 
-    def __init__(self, rows: Sequence[Rows]) -> None:
-        self._chosen = sorted({stretch for stretch, _, _ in rows})
-        each = [(self._chosen.index(stretch), place, kind) for stretch, places, kind in rows for place in places]
+    def __init__(self, templates: Sequence[Template]) -> None:
+        self._chosen = sorted({source for source, _, _ in templates})
+        each = [(self._chosen.index(source), place, kind) for source, places, kind in templates for place in places]
         which, places, kinds = np.array(each).T
         self._which, self._places, self._salts = which, places[:, None], salt_part(kinds)[:, None]
 
-    def codes(self, reading: Reading) -> Codes:
-        """(s, n)"""
-        start, first, behind = reading.stretches(self._chosen).take(self._which, axis=1)
+    def codes(self, found: PageWords) -> Codes:
+        """(s, n) the codes of n links, a row for each position of the templates. No word there: a code of NO_WORD."""
+        start, first, end = found.spans(self._chosen).take(self._which, axis=1)
         at = start + self._places
-        codes = term_part(reading.words.take(np.where((at >= first) & (at < behind), at, -1)))
+        codes = term_part(found.words.take(np.where((at >= first) & (at < end), at, -1)))
         codes += self._salts
         return codes
 
 
-class Lies:
-    """How the URLs of links lie: where, how many words deep, and how much deeper than that of the page."""
+class UrlPosition:
+    """Says where the URLs of links lie: on the site or in the folder of the page, how deep, how much deeper than it."""
 
-    names = (*_PLACES, *_LYING, *_DEPTHS)
+    names = (*_PLACES, *_PLACES_AND_MORE, *_DEPTHS)
 
-    def __init__(self, lies: int, depth: int) -> None:
-        """`lies`, `depth`: kinds."""
-        self._place, self._lying, self._depth = (
+    def __init__(self, place: int, depth: int) -> None:
+        """`place`, `depth`: the kinds of the codes."""
+        self._place, self._place_and_more, self._depth = (
             np.array([code(name, kind) for name in names], np.uint64)
-            for names, kind in ((_PLACES, lies), (_LYING, lies), (_DEPTHS, depth))
+            for names, kind in ((_PLACES, place), (_PLACES_AND_MORE, place), (_DEPTHS, depth))
         )
 
-    def codes(self, reading: Reading) -> Codes:
+    def codes(self, found: PageWords) -> Codes:
         """(3, n)"""
-        url, depths = reading.page.url, reading.depths
-        site, folder = _either(root_of(url)), _either(url[: url.rfind("/") + 1])
-        within = [target.startswith(site) + target.startswith(folder) for target in reading.links.targets]
-        place, more = np.array(within, np.intp), depths - len(reading.address)
-        lying = place * len(_MORE) + np.minimum(np.maximum(more, _MORE[0]), _MORE[-1]) - _MORE[0]
+        url, depths = found.page.url, found.depths
+        site, folder = _both_schemes(root_of(url)), _both_schemes(url[: url.rfind("/") + 1])
+        within = [target.startswith(site) + target.startswith(folder) for target in found.links.targets]
+        place, more = np.array(within, np.intp), depths - len(found.url)
+        both = place * len(_MORE) + np.minimum(np.maximum(more, _MORE[0]), _MORE[-1]) - _MORE[0]
         depth = np.minimum(depths, _DEEPEST)
-        return np.array((self._place.take(place), self._lying.take(lying), self._depth.take(depth)))
+        return np.array((self._place.take(place), self._place_and_more.take(both), self._depth.take(depth)))
 
 
-def coded(said: Sequence[tuple[int, Terms]]) -> Codes:
-    """Words, each of the kind it comes with, and each of a kind once."""
-    kinds, parts = zip(*said, strict=True)
+def codes_of(words: Sequence[tuple[int, Terms]]) -> Codes:
+    """The codes of words given as (kind, words of that kind), each code once."""
+    kinds, parts = zip(*words, strict=True)
     salts = salt_part(np.array(kinds)).repeat([len(part) for part in parts])
     return distinct(term_part(np.concatenate(parts)) + salts)
 
 
-def in_words(codes: Codes, names: Mapping[int, str], told: Sequence[str]) -> list[str]:
-    """What codes stand for, by what is told of each kind, with {} for the word; words have names by their terms."""
+def in_words(codes: Codes, names: Mapping[int, str], phrases: Sequence[str]) -> list[str]:
+    """What each code means, for people. `names`: words by their terms; `phrases`: one a kind, with {} for the word."""
     pairs = zip(*(each.tolist() for each in decoded(codes)), strict=True)
-    return [told[kind].format(names.get(word, "…")) for word, kind in pairs]
+    return [phrases[kind].format(names.get(word, "…")) for word, kind in pairs]
+
+
+def side_by_side(parts: Sequence[Ragged]) -> Ragged:
+    """Row i of the result: row i of each part, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    count = len(parts[0])
+    rows = np.arange(count * len(parts)).reshape(len(parts), count).T.ravel()
+    mixed = Ragged.concat(parts).take(rows)
+    return Ragged(mixed.values, mixed.offsets[:: len(parts)])
+
+
+# ---- texts ----------------------------------------------------------------------------------------------------------
 
 
 def texts_of(page: Page, links: Links) -> str:
-    """Texts of n links and of the page, ROW_END between them: to look at each takes longer.
+    """The texts of a page and of n links as one, with ROW_END between them. One text is faster than many.
 
-    Of URLs of the same host the path is read, escapes are undone, "_" separates; "~svc" is "_" and "_svc".
+    They are title, meta data, host, n anchors, n URLs and the URL of the page. A URL on the same host is its path
+    alone. In URLs escapes are undone and "_" separates words; "~svc" becomes "_" and "_svc".
     """
     root = root_of(page.url)
-    said = [page.title, f"{page.keywords} {page.description}", root.partition("/")[2], *links.anchors]
-    texts = ROW_END.join(said)
-    if texts.count(ROW_END) >= len(said):
-        texts = ROW_END.join([text.replace(ROW_END, " ") for text in said])
+    texts = [page.title, f"{page.keywords} {page.description}", root.partition("/")[2], *links.anchors]
+    joined = ROW_END.join(texts)
+    if joined.count(ROW_END) >= len(texts):
+        joined = ROW_END.join([text.replace(ROW_END, " ") for text in texts])
     urls = ROW_END.join((*links.targets, page.url))
-    for own in _either(root):
+    for own in _both_schemes(root):
         urls = urls.replace(own, "/")
     if "%" in urls:
         urls = ROW_END.join([unescaped(url).replace(ROW_END, " ") for url in urls.split(ROW_END)])
-    return texts + ROW_END + urls.replace("_", " ").replace("~", " _ _")
+    return joined + ROW_END + urls.replace("_", " ").replace("~", " _ _")
 
 
 def root_of(url: str) -> str:
-    """Up to its host."""
+    """The URL up to its host, with the slash after it."""
     return url[: url.find("/", 8) + 1]
 
 
-def _either(start: str) -> tuple[str, str]:
-    """The start of a URL by either scheme: both are the same place."""
+def _both_schemes(start: str) -> tuple[str, str]:
+    """The start of a URL with http and with https: both are the same place."""
     rest = start.partition(":")[2]
     return f"http:{rest}", f"https:{rest}"
 
 
 def zeroed(text: str) -> str:
-    """With a 0 for every digit from 1 to 9."""
+    """The text with 0 for every digit from 1 to 9."""
     return text.encode("utf-8", "surrogatepass").translate(_ZEROS).decode("utf-8", "surrogatepass")
 
 
-def spelt(page: Page, links: Links, names: Iterable[str]) -> dict[int, str]:
-    """Words of a page and of texts of its links, and names, by their terms."""
+def spellings(page: Page, links: Links, names: Iterable[str]) -> dict[int, str]:
+    """The words of a page and of its texts, and these names, by their terms."""
     texts = texts_of(page, links)
     found = {term(word): word for text in (*page.leaves, texts, zeroed(texts)) for word in words(text)}
     return found | {term(name): name for name in names}

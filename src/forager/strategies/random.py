@@ -1,7 +1,9 @@
-"""Random: seeded chance, the floor under every other strategy.
+"""Random: links in a random order. Every other strategy should be better.
 
-priority(v) = h(seed, v), uniform in [0, 1): a function of the URL, so that a link found again keeps its place and the
-same seed gives the same crawl whatever else changes.
+    priority(v) = h(seed, v), uniform in [0, 1)
+
+h is a hash of the URL. So a link found again keeps its priority, and the same seed gives the same crawl whatever else
+changes.
 """
 
 import numpy as np
@@ -11,6 +13,8 @@ from forager.types import FIRST, ScoredLinks, Visit
 
 
 class Random:
+    """Links by a hash of their URLs."""
+
     combine = FIRST
 
     def __init__(self, *, seed: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""Shark-Search: Fish-Search with graded scores that pass from page to page. Hersovici et al. (1998).
+"""Shark-Search: Fish-Search with graded scores that links inherit from pages. Hersovici et al. (1998).
 
 sim(q,d) is the TF-IDF cosine of a text d with the query q. For a link (u,v):
 
@@ -8,9 +8,10 @@ sim(q,d) is the TF-IDF cosine of a text d with the query q. For a link (u,v):
     neighbourhood(u,v) = beta anchor + (1 - beta) context
     potential(v)       = gamma inherited(v) + (1 - gamma) neighbourhood(u,v)          the priority
 
-Depth as in Fish-Search, u being relevant if sim(q,u) > tau: its links have depth D, others depth(u) - 1, and a page of
-depth 0 is not expanded. There is no width. A target found again takes the larger score and the larger depth. A seed
-has depth D and inherits 0: more would outweigh every similarity, which are small numbers.
+Depth is as in Fish-Search; u is relevant if sim(q,u) > tau. The links of a relevant page have depth D, those of other
+pages depth(u) - 1, and a page of depth 0 is not expanded. There is no width. A target found again takes the larger
+score and the larger depth. A seed has depth D and inherits 0: similarities are small numbers, and a larger value would
+outweigh all of them.
 """
 
 from __future__ import annotations
@@ -64,12 +65,13 @@ class SharkSearch:
     def _sims(self, page: Page, links: Links) -> tuple[float, Floats, Floats]:
         """sim of the page, of each anchor, and of each anchor with the words around it."""
         whole = Ragged(page.terms.values, np.array([0, len(page.terms.values)], np.int64))
-        sims = self.query.sims(Ragged.concat([whole, around(page, links, 0), around(page, links, self.context)]))
+        around = [words_around(page, links, words) for words in (0, self.context)]
+        sims = self.query.sims(Ragged.concat([whole, *around]))
         return float(sims[0]), sims[1 : len(links) + 1], sims[len(links) + 1 :]
 
 
-def around(page: Page, links: Links, words: int) -> Ragged:
-    """The terms of each anchor and of so many words on either side of it."""
+def words_around(page: Page, links: Links, words: int) -> Ragged:
+    """The terms of each anchor and of `words` words on either side of it."""
     offsets = page.terms.offsets
     starts = np.maximum(offsets[links.first_leaf] - words, 0)
     ends = np.minimum(offsets[links.last_leaf + 1] + words, len(page.terms.values))

@@ -13,20 +13,20 @@ from forager.errors import ForagerError
 from forager.fetch.replay import Replay, read_table
 from forager.files import open_bytes
 from forager.paths import (
-    Gap,
-    Outcome,
+    LabelUsedOnce,
+    PathGap,
+    PathOutcome,
+    PathStep,
     ShownPath,
-    Step,
-    UsedOnce,
     articles,
     gaps,
+    numbered_lines,
     read_har,
     read_paths,
     read_wikispeedia,
     used_once,
     write_paths,
 )
-from forager.paths.lines import numbered
 from forager.teaching.notebook import PATHS
 from forager.teaching.training_webs import reading_of, recording
 from forager.types import Url
@@ -46,13 +46,13 @@ class Imported:
     doubles: int  # paths left out, because the same is there under the same name
     filled: int  # anchors found on the recorded pages
     unchecked: int  # steps from pages that are not at hand
-    gaps: tuple[Gap, ...]
-    used_once: tuple[UsedOnce, ...]
+    gaps: tuple[PathGap, ...]
+    used_once: tuple[LabelUsedOnce, ...]
     unmet: tuple[Url, ...]  # goals that no path ends in
 
     @property
     def goals(self) -> int:
-        return sum(path.outcome is Outcome.GOAL for path in self.paths)
+        return sum(path.outcome is PathOutcome.GOAL for path in self.paths)
 
     @property
     def labels(self) -> Counter[str]:
@@ -129,7 +129,7 @@ def _kind(file: Path) -> _Kind:
     if not beginning:
         raise ForagerError(f"{file} is empty: it has no paths")
     if b"\0" not in beginning:
-        first = next((text for _, text in numbered(file) if not text.startswith("#")), "")
+        first = next((text for _, text in numbered_lines(file) if not text.startswith("#")), "")
         if len(first.split("\t")) in _GAME:
             return _Kind.GAMES
     raise ForagerError(
@@ -199,7 +199,7 @@ def _merged(one: ShownPath, other: ShownPath) -> ShownPath | None:
         return None
     if any(a.url != b.url or (a.label and b.label and a.label != b.label) for a, b in pairs):
         return None
-    steps = (Step(a.url, b.anchor if a.anchor is None else a.anchor, a.label or b.label) for a, b in pairs)
+    steps = (PathStep(a.url, b.anchor if a.anchor is None else a.anchor, a.label or b.label) for a, b in pairs)
     return replace(one, steps=tuple(steps))
 
 
@@ -245,7 +245,7 @@ class _Way:
                 found[end] = found.get(end) or anchor
             yield url, {step: found[self._final(step)] for step in self._wanted[url] if self._final(step) in found}
 
-    def _anchor(self, before: Step, step: Step) -> str | None:
+    def _anchor(self, before: PathStep, step: PathStep) -> str | None:
         return step.anchor if step.anchor is not None else self._anchors.get(before.url, {}).get(step.url)
 
     def _with_anchors(self, path: ShownPath) -> ShownPath:

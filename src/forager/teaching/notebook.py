@@ -17,7 +17,7 @@ import msgspec
 
 from forager.crawl.folder import CONFIG
 from forager.errors import ForagerError
-from forager.paths import ShownPath, Step, read_paths
+from forager.paths import PathStep, ShownPath, read_paths
 from forager.store.lock import Lock
 from forager.teaching.appending import append, replace
 from forager.types import Url
@@ -32,7 +32,7 @@ class Walk:
     """A path that has not ended. Its last step is the page before us, which may have a label as yet."""
 
     id: str
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
 
 class Notebook:
@@ -69,7 +69,7 @@ class Notebook:
         """Where paths began, the one being walked first."""
         return list(dict.fromkeys(steps[0].url for steps in reversed(self._ways())))
 
-    def _ways(self) -> list[tuple[Step, ...]]:
+    def _ways(self) -> list[tuple[PathStep, ...]]:
         return [*(path.steps for path in self.saved), *([self.walk.steps] if self.walk else [])]
 
     def next_name(self) -> str:
@@ -82,7 +82,7 @@ class Notebook:
         self.walk = walk
         return walk
 
-    def end(self, path: ShownPath, steps: tuple[Step, ...]) -> Walk:
+    def end(self, path: ShownPath, steps: tuple[PathStep, ...]) -> Walk:
         """Save a path, and begin the next with these steps: both or neither."""
         at = append(self.file, _line(path))
         self.saved.append(path)

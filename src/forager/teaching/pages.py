@@ -24,7 +24,7 @@ from forager.config import CrawlConfig
 from forager.crawl.asking import HOPS
 from forager.errors import ForagerError
 from forager.fetch.http import HttpFetcher, Limits
-from forager.fetch.replay import Place, Replay, open_recording
+from forager.fetch.replay import RecordPlace, Replay, open_recording
 from forager.fetch.robots import EVERYTHING, LARGEST, Robots
 from forager.store import Record
 from forager.store.warc import pack, warcinfo
@@ -122,7 +122,7 @@ class Archive:
         _cut_off(folder / ARCHIVE)
         kept = [*folder.glob("*.warc.gz"), *folder.glob("*.warc")]
         found = open_recording(folder, rules).fetcher if kept else None
-        self._places: dict[Url, Place] = dict(found.places) if found else {}
+        self._places: dict[Url, RecordPlace] = dict(found.places) if found else {}
         self._aliases: dict[Url, Url] = dict(found.aliases) if found else {}
         self._replay = Replay(self._places, self._aliases, rules)
 
@@ -141,7 +141,7 @@ class Archive:
         first = b"" if (self._folder / ARCHIVE).exists() else self._info()
         at = append(self._folder / ARCHIVE, first + b"".join(members for _, members in packed)) + len(first)
         for url, members in packed:
-            self._places[url] = Place(self._folder / ARCHIVE, at)
+            self._places[url] = RecordPlace(self._folder / ARCHIVE, at)
             at += len(members)
 
     def lead(self, urls: Iterable[Url], page: Url) -> None:

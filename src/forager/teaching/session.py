@@ -22,7 +22,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig
 from forager.errors import ForagerError
-from forager.paths import Outcome, ShownPath, Step
+from forager.paths import PathOutcome, PathStep, ShownPath
 from forager.store.lock import refuse_network
 from forager.teaching.notebook import Notebook, Walk
 from forager.teaching.pages import ARCHIVE, Archive, Pages, Waits, polite_web
@@ -48,7 +48,7 @@ class View:
     """What there is to be seen, complete."""
 
     path: str  # name of the path being walked
-    steps: tuple[Step, ...]  # the last is this page
+    steps: tuple[PathStep, ...]  # the last is this page
     title: str
     links: tuple[Choice, ...]  # those that the filter lets through
     count: int  # of all links of the page
@@ -139,7 +139,7 @@ class Teaching:
         if page.url == view.url:
             raise ForagerError(f"{link.target} leads back to this page: choose another link")
         view = self.show()  # it may have been labelled meanwhile
-        step = Step(page.url, link.anchor, self._labels.get(page.url))
+        step = PathStep(page.url, link.anchor, self._labels.get(page.url))
         return self._enter(self._notebook.note(Walk(view.path, (*view.steps, step))), page)
 
     @_one_at_a_time
@@ -168,7 +168,7 @@ class Teaching:
     def _relabelled(self, label: str | None) -> View:
         view = self.show()
         steps = (*view.steps[:-1], replace(view.steps[-1], label=label))
-        ShownPath(view.path, (*steps, Step(view.url)), Outcome.FAIL)  # raises what is wrong with a label
+        ShownPath(view.path, (*steps, PathStep(view.url)), PathOutcome.FAIL)  # raises what is wrong with a label
         self._notebook.note(Walk(view.path, steps))
         self._view = replace(view, steps=steps)
         return self._view
@@ -178,12 +178,12 @@ class Teaching:
     @_one_at_a_time
     async def goal(self, then: int | str | None = None) -> ShownPath:
         """This page is what was looked for."""
-        return await self._end(Outcome.GOAL, then)
+        return await self._end(PathOutcome.GOAL, then)
 
     @_one_at_a_time
     async def fail(self, then: int | str | None = None) -> ShownPath:
         """This is not the way."""
-        return await self._end(Outcome.FAIL, then)
+        return await self._end(PathOutcome.FAIL, then)
 
     @_one_at_a_time
     async def drop(self, then: int | str | None = None) -> View:
@@ -191,7 +191,7 @@ class Teaching:
         steps, page = await self._next(then)
         return self._enter(self._notebook.note(Walk(self.show().path, steps)), page)
 
-    async def _end(self, outcome: Outcome, then: int | str | None) -> ShownPath:
+    async def _end(self, outcome: PathOutcome, then: int | str | None) -> ShownPath:
         if len(self.show().steps) < 2:
             raise ForagerError("a path of one page shows no way: follow a link first")
         steps, page = await self._next(then)
@@ -201,7 +201,7 @@ class Teaching:
         self._enter(self._notebook.end(path, steps), page)
         return path
 
-    async def _next(self, then: int | str | None) -> tuple[tuple[Step, ...], Page]:
+    async def _next(self, then: int | str | None) -> tuple[tuple[PathStep, ...], Page]:
         """The way to where the next walk begins, and the page there."""
         if isinstance(then, str):
             return await self._start(_canonical(then, self._rules))
@@ -212,9 +212,9 @@ class Teaching:
         kept = tuple(replace(step, label=self._labels.get(step.url)) for step in steps[:number])
         return kept, await self._page(kept[-1].url, {"start": kept[0].url})
 
-    async def _start(self, url: Url) -> tuple[tuple[Step, ...], Page]:
+    async def _start(self, url: Url) -> tuple[tuple[PathStep, ...], Page]:
         page = await self._page(url, {"start": url})
-        return (Step(page.url, None, self._labels.get(page.url)),), page
+        return (PathStep(page.url, None, self._labels.get(page.url)),), page
 
     async def _go_on(self, walk: Walk) -> View:
         page = await self._page(walk.steps[-1].url, {"path": walk.id})

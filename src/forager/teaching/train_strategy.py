@@ -22,7 +22,7 @@ from forager.crawl.build import CRITIC_VERSION, STRATEGY_VERSION
 from forager.critics import make_critic
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
-from forager.paths import Ground, Outcome, Preference, ShownPath, Teachable, folds, ground_of_paths, preference
+from forager.paths import Ground, PathOutcome, Preference, ShownPath, Teachable, folds, ground_of_paths, preference
 from forager.paths.ground import Heard
 from forager.paths.sampling import sample_paths
 from forager.store import models
@@ -104,7 +104,7 @@ def _parts(lesson: School, count: int) -> Iterator[tuple[Ground, Sequence[ShownP
     elif count:
         drawn = sample_paths(lesson.ground, goals=TRIED, fails=TRIED // 2, seed=lesson.seed)
         for _, test in folds(drawn, count, lambda path: path.steps[-1].url, lesson.seed):
-            goals = {path.steps[-1].url for path in test if path.outcome is Outcome.GOAL}
+            goals = {path.steps[-1].url for path in test if path.outcome is PathOutcome.GOAL}
             yield lesson.ground.without(goals), (), test
 
 
@@ -160,7 +160,7 @@ def save(folder: Path, lesson: School, schooled: Schooled) -> dict[str, Any]:
     models.save(folder / STRATEGY, strategy.parts(), kind=lesson.name, version=STRATEGY_VERSION)
     if isinstance(critic, Persists):
         models.save(folder / CRITIC, critic.parts(), kind=JUDGE, version=CRITIC_VERSION)
-    goals = sum(path.outcome is Outcome.GOAL for path in lesson.shown)
+    goals = sum(path.outcome is PathOutcome.GOAL for path in lesson.shown)
     report = {
         "strategy": lesson.name,
         "options": dict(lesson.options),

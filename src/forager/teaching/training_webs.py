@@ -9,8 +9,7 @@ from pathlib import Path
 
 from forager.errors import ForagerError
 from forager.fetch.replay import Replay, open_recording
-from forager.paths import Ground, Outcome, Reading, ShownPath, gaps, ground_of_paths
-from forager.paths.graph import read_edges
+from forager.paths import Ground, PageReader, PathOutcome, ShownPath, gaps, ground_of_paths, read_edges
 from forager.store import Catalogue, aliases
 from forager.teaching.labelled_web import LabelledWeb
 from forager.types import Fetch, Page, Url
@@ -27,7 +26,7 @@ def recording(folder: Path, rules: UrlRules = RULES) -> Replay:
     return open_recording(place, rules).fetcher
 
 
-def reading_of(replay: Replay, rules: UrlRules = RULES) -> Reading:
+def reading_of(replay: Replay, rules: UrlRules = RULES) -> PageReader:
     def read(urls: Sequence[Url]) -> Iterator[Page | None]:
         loop = asyncio.new_event_loop()
         try:
@@ -50,7 +49,7 @@ def shown_ground(shown: Sequence[ShownPath], folder: Path) -> Ground:
     replay = recording(folder)
     ground = ground_of_paths(shown, reading_of(replay), final=lambda url: _final(replay, url))
     _check_connected(shown, ground)
-    ends = [path.steps[-1].url for path in shown if path.outcome is Outcome.GOAL]
+    ends = [path.steps[-1].url for path in shown if path.outcome is PathOutcome.GOAL]
     if not any(_final(replay, url) in replay.places for url in ends):
         raise ForagerError(f"{folder} holds none of the {len(ends)} pages that the paths lead to: name where they are")
     return ground

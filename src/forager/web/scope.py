@@ -1,4 +1,4 @@
-"""Which links may be followed at all: a pure function of the link and its depth, asked before anything is scored."""
+"""Which links may be followed at all. This depends only on the link and its depth, and is asked before scoring."""
 
 from __future__ import annotations
 
@@ -13,36 +13,37 @@ from forager.types import Url
 from forager.web.urls import host, site
 
 Within: TypeAlias = Literal["anywhere", "host", "site", "list"]
-Rule: TypeAlias = tuple[str, Callable[[Url], bool]]  # its name, and whether it lets a URL pass
+ScopeRule: TypeAlias = tuple[str, Callable[[Url], bool]]  # its name, and whether a URL passes it
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What the scope says of a page's links."""
+    """Which links of a page the scope admits."""
 
-    rows: list[int]  # those that may be followed
-    rejected: Counter[str]  # the others, counted by the first rule that rejected them
+    rows: list[int]  # of the links that may be followed
+    rejected: Counter[str]  # how many of the others each rule rejected; the first rule that does counts
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Links that stay `within` the hosts, sites or list of the seeds, match a pattern of `include` if there are any,
-    and none of `exclude`. Patterns are regular expressions searched in the whole URL."""
+    """Admits links that stay `within` the hosts, the sites or the list of the seeds, that match a pattern of `include`
+    if there is one, and that match no pattern of `exclude`. Patterns are regular expressions, searched in the whole
+    URL."""
 
     within: Within = "anywhere"
     seeds: Collection[Url] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     schemes: tuple[str, ...] = ("http", "https")
-    max_depth: int | None = None  # links from a seed
+    max_depth: int | None = None  # number of links from a seed
     barred: Collection[Url] = frozenset()  # single URLs never to follow
-    _rules: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
+    _rules: tuple[ScopeRule, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_rules", tuple(self._make_rules()))
 
     def admit(self, targets: Sequence[Url], depth: int) -> Admission:
-        """Sift the targets of links that would be `depth` links away from a seed."""
+        """Which of these targets may be followed. They are `depth` links away from a seed."""
         if self.max_depth is not None and depth > self.max_depth:
             return Admission([], Counter({"depth": len(targets)} if targets else {}))
         if not self._rules:
@@ -57,7 +58,7 @@ class Scope:
                 rejected[rule] += 1
         return Admission(rows, rejected)
 
-    def _make_rules(self) -> Iterable[Rule]:
+    def _make_rules(self) -> Iterable[ScopeRule]:
         if set(self.schemes) < {"http", "https"}:
             yield "scheme", lambda url: url.partition(":")[0] in self.schemes
         if self.within == "host":

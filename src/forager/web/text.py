@@ -1,11 +1,13 @@
-"""Words and hashed terms: a page is cut and hashed in one go, with numpy over its code points.
+"""Words and hashed terms. All words of a page are cut and hashed together, with numpy over its code points.
 
 A *word* is a maximal run of letters, digits and underscores of any script, folded (see `fold`) and cut after
-`LONGEST` code points. A combining mark, or a zero-width joiner, belongs to the character it stands on, so that neither
-decomposed text nor Devanagari vowels fall apart; a mark on nothing is no word. Apostrophes and hyphens separate.
+`LONGEST` code points. A combining mark, or a zero-width joiner, belongs to the character before it, so that decomposed
+text and Devanagari vowels do not fall apart; a mark without such a character is no word. Apostrophes and hyphens
+separate words.
 
 Han, Hiragana and Katakana are written without spaces: each of their code points is a word of its own. Thai, Lao, Khmer
-and Burmese are too, but need a dictionary to be cut: there a word is a whole phrase. Hangul has spaces.
+and Burmese have no spaces either, but cutting them needs a dictionary: there a word is a whole phrase. Hangul has
+spaces.
 
 A *term* is a 32-bit hash of a word's UTF-8, eight bytes at a time:
     h = SEED;  for each chunk x:  h = (h ^ x) * K1, h ^= h >> 32;  term = (h * K2) >> 32
@@ -30,7 +32,7 @@ Parts64: TypeAlias = NDArray[np.uint64]
 Number = TypeVar("Number", np.uint32, np.uint64, np.int64)
 Places: TypeAlias = NDArray[np.intp]
 
-LONGEST = 64  # code points of a word that count
+LONGEST = 64  # code points of a word; the rest does not count
 
 _SEED, _K1, _K2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F
 _WRAP = 0xFFFF_FFFF_FFFF_FFFF
@@ -38,18 +40,18 @@ _K1_INVERSE = pow(_K1, -1, 1 << 64)
 _U32 = np.uint64(32)
 _LOW_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # masks that keep the first n bytes of a chunk
 
-ROW_END = "\x1e"  # between the leaves of a page; "record separator", which no text needs
-_GAP, _LETTER, _ALONE, _MARK = 0, 1, 2, 3  # what a code point does to a word
-_KIND, _FOLDS = 3, 4  # the bits that say so, and the bit of those beyond ASCII that `fold` may change
-_UNKNOWN = 255  # nobody has asked what it does
-_BLOCK = 512  # code points that are looked at together, the first time that one of them is met
+ROW_END = "\x1e"  # between the leaves of a page: the "record separator", which no text needs
+_GAP, _LETTER, _ALONE, _MARK = 0, 1, 2, 3  # the kind of a code point: what it does to a word
+_KIND, _FOLDS = 3, 4  # the bits of the kind; the bit of a code point beyond ASCII that `fold` may change
+_UNKNOWN = 255  # its kind was not looked up yet
+_BLOCK = 512  # code points whose kinds are looked up together, when the first of them is met
 
-# Scripts whose letters are words by themselves.
-_HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))  # new ones are added all the time
+# Scripts in which each letter is a word.
+_HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))  # each Unicode version adds some
 _KANA = ((0x3005, 0x3007), (0x3021, 0x3029), (0x3041, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9D), (0x1AFF0, 0x1B16F))
 _HAN_EDGES, _KANA_EDGES = ([edge for a, b in ranges for edge in (a, b + 1)] for ranges in (_HAN, _KANA))
 _HANGUL = (0xAC00, 0xD7A3)
-# Where there is anything to ask unicodedata about; the rest is unassigned, private, or in the ranges above.
+# The ranges for which unicodedata is asked. The rest is unassigned, private, or in the ranges above.
 _VARIED = (
     (0, 0x3400),
     (0x4DC0, 0x4E00),
@@ -60,7 +62,7 @@ _VARIED = (
     (0xE0100, 0xE01F0),
 )
 _JOINERS = (0x200C, 0x200D)
-# Bytes of ASCII words are lowered, the end of a row and what is beyond ASCII stay, everything else is blanked.
+# ASCII letters and digits become lower case, row ends and bytes beyond ASCII stay, all other bytes become 0.
 _LOWERED = bytes(
     octet if octet >= 128 or bytes([octet]).isalnum() or octet in b"_" + ROW_END.encode() else 0
     for octet in bytes(range(256)).lower()
@@ -68,14 +70,15 @@ _LOWERED = bytes(
 
 
 def fold(text: str) -> str:
-    """Lower case, composed, without soft hyphens. `lower`, not `casefold`: "ß" stays; final sigma becomes sigma."""
+    """The text in lower case, composed (NFC), without soft hyphens. "ß" stays, since `lower` is used and not
+    `casefold`; the final sigma becomes sigma."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFC", text.lower().replace("\xad", "")).replace("ς", "σ")
 
 
 def terms(leaves: Sequence[str]) -> Ragged:
-    """The hashed words of each leaf, a row a leaf."""
+    """The hashed words of each leaf, one row per leaf."""
     if not leaves:
         return Ragged(np.empty(0, np.uint32), np.zeros(1, np.int64))
     rows = row_terms(ROW_END.join(leaves))
@@ -83,7 +86,7 @@ def terms(leaves: Sequence[str]) -> Ragged:
 
 
 def row_terms(text: str) -> Ragged:
-    """The hashed words of texts that come as one, with ROW_END between them."""
+    """The hashed words of several texts, given as one string with ROW_END between them."""
     octets, starts, lengths = _cut(text)
     row_ends = (np.frombuffer(octets, np.uint8) == ord(ROW_END)).nonzero()[0]
     offsets = np.zeros(len(row_ends) + 2, np.int64)
@@ -93,17 +96,17 @@ def row_terms(text: str) -> Ragged:
 
 
 def url_terms(urls: Sequence[str]) -> Ragged:
-    """The hashed words of each URL without its scheme, escapes undone; an underscore separates here."""
+    """The hashed words of each URL, without its scheme and with escapes decoded. Here an underscore separates words."""
     return terms([url_text(url) for url in urls])
 
 
 def url_text(url: str) -> str:
-    """What `url_terms` hashes of a URL."""
+    """The text of a URL that `url_terms` hashes."""
     return unescaped(url.partition("://")[2] or url).replace("_", " ")
 
 
 def unescaped(url: str) -> str:
-    """ "%7Esvc" is "~svc"."""
+    """A URL with its escapes decoded: "%7Esvc" becomes "~svc"."""
     return unquote(url) if "%" in url else url
 
 
@@ -125,34 +128,36 @@ def term(word: str) -> int:
 
 
 def mix(terms: Terms, salt: NDArray[Any] | int) -> Terms:
-    """A new term for each (term, small int), such as a word and its offset from a link."""
+    """A new term for each pair of a term and a small int, such as a word and its offset from a link."""
     salts = np.asarray(salt, np.int64).astype(np.uint64)
     return mixed((terms | (salts + np.uint64(1)) << _U32) * np.uint64(_K1))
 
 
 def code(word: str, salt: int) -> int:
-    """mix(term(word), salt) = mixed(code(word, salt))"""
+    """The code of a word and a salt, from which `mixed` makes the term: mix(term(word), salt) = mixed(code(word,
+    salt))."""
     return (term(word) | salt + 1 << 32) * _K1 & _WRAP
 
 
 def decoded(codes: Parts64) -> tuple[Terms, NDArray[np.int64]]:
-    """The terms and the salts of codes."""
+    """The terms and the salts that these codes were made of."""
     both = codes * np.uint64(_K1_INVERSE)
     return both.astype(np.uint32), (both >> _U32).astype(np.int64) - 1
 
 
 def term_part(terms: Terms) -> Parts64:
-    """What a term has in all its mixes: mix(t, s) = mixed(term_part(t) + salt_part(s)). Parts save time where a term is
-    mixed with several salts, or many terms with few."""
+    """The part of a mix that depends on the term: mix(t, s) = mixed(term_part(t) + salt_part(s)). This saves time where
+    a term is mixed with several salts, or many terms with few salts."""
     return terms * np.uint64(_K1)
 
 
 def salt_part(salts: NDArray[Any]) -> Parts64:
+    """The part of a mix that depends on the salt."""
     return (salts.astype(np.uint64) + np.uint64(1) << _U32) * np.uint64(_K1)
 
 
 def mixed(sums: Parts64) -> Terms:
-    """Overwrites what it is given."""
+    """The terms of these sums of parts. Overwrites the array it is given."""
     sums ^= sums >> _U32
     sums *= np.uint64(_K2)
     sums >>= _U32
@@ -160,7 +165,7 @@ def mixed(sums: Parts64) -> Terms:
 
 
 def distinct(values: NDArray[Number]) -> NDArray[Number]:
-    """Ascending, each once: several times as fast as np.unique."""
+    """The distinct values, ascending: several times as fast as np.unique."""
     ordered = np.sort(values)
     new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
@@ -175,7 +180,7 @@ def count(terms: Terms) -> tuple[Terms, Ids]:
 
 def _cut(text: str) -> tuple[bytes, Places, Places]:
     """The UTF-8 of the folded text, where in it each word starts and how long it is."""
-    octets = b"\0%b%b" % (text.encode("utf-8", "surrogatepass"), bytes(8))  # a gap before and behind every word
+    octets = b"\0%b%b" % (text.encode("utf-8", "surrogatepass"), bytes(8))  # with a gap before and after all words
     octets = octets.translate(_LOWERED)
     kinds: Bytes = (np.frombuffer(octets, np.uint8) > ord(ROW_END)).view(np.uint8)  # _LETTER or _GAP
     if not text.isascii():
@@ -183,7 +188,7 @@ def _cut(text: str) -> tuple[bytes, Places, Places]:
         high_octets = np.frombuffer(octets, np.uint8)[high]
         high_kinds = _kinds_of(high_octets.tobytes().decode("utf-8", "surrogatepass"))
         if high_kinds.max() >= _FOLDS:
-            # Leaf by leaf, because few are beyond ASCII: to fold all 25,000 characters of a page takes 0.16 ms.
+            # Only leaves beyond ASCII are folded, because they are few: all 25,000 characters of a page take 0.16 ms.
             folded = ROW_END.join([leaf if leaf.isascii() else fold(leaf) for leaf in text.split(ROW_END)])
             if folded != text:
                 return _cut(folded)
@@ -204,7 +209,7 @@ def _kinds_of(text: str) -> Bytes:
 
 
 def _spread(kinds: Bytes, octets: Bytes) -> Bytes:
-    """A kind for each byte: that of its code point, but where one stands alone the bytes after the first hang on it."""
+    """The kind of each byte is that of its code point. Of a code point that is a word alone, later bytes are marks."""
     is_first = (octets & 0xC0) != 0x80
     spread: Bytes = kinds[np.cumsum(is_first) - 1]
     spread[(spread == _ALONE) & ~is_first] = _MARK
@@ -222,14 +227,14 @@ def _shorten(octets: bytes, starts: Places, lengths: Places) -> Places:
 
 
 def _runs(kinds: Bytes) -> tuple[Places, Places]:
-    """Where words start and how long they are: the runs of ones. The first and the last kind are gaps."""
+    """Where words start and how long they are: they are the runs of ones. The first and the last kind are gaps."""
     turns = (kinds[1:] != kinds[:-1]).nonzero()[0]
     before, last = turns[0::2], turns[1::2]
     return before + 1, last - before
 
 
 def _mixed_runs(kinds: Bytes) -> tuple[Places, Places]:
-    """The same where there are marks, or what stands alone."""
+    """The same for kinds with marks, or with code points that are words alone."""
     bare = kinds != _MARK
     base = kinds if bare.all() else _bases(kinds, bare)
     is_letter, inside = base == _LETTER, base != _GAP
@@ -242,12 +247,12 @@ def _mixed_runs(kinds: Bytes) -> tuple[Places, Places]:
 
 
 def _bases(kinds: Bytes, bare: Mask) -> Bytes:
-    """The kind of what each mark stands on."""
+    """The kinds, with that of the code point before it in place of each mark."""
     return kinds[np.maximum.accumulate(np.where(bare, np.arange(len(kinds)), 0))]
 
 
 def _hash(octets: bytes, starts: Places, lengths: Places) -> Terms:
-    chunk_at = np.ndarray((len(octets) - 7,), "<u8", octets, strides=(1,))  # the eight bytes from every place on
+    chunk_at = np.ndarray((len(octets) - 7,), "<u8", octets, strides=(1,))  # the eight bytes from each place on
     h = chunk_at[starts]
     h &= _LOW_BYTES.take(lengths, mode="clip")
     h ^= _SEED
@@ -273,7 +278,7 @@ def _stir(h: NDArray[np.uint64]) -> None:
 
 @cache
 def _kinds() -> Bytes:
-    """What each code point does to a word, as far as they were met: to ask for all takes a tenth of a second."""
+    """The kind of each code point, as far as it was needed: to look up all takes a tenth of a second."""
     kinds = np.zeros(0x110000, np.uint8)
     for first, last in _HAN:
         kinds[first : last + 1] = _ALONE

@@ -1,9 +1,10 @@
 """The only place a Url is made: WHATWG parsing by ada-url, then one canonical form.
 
-Two spellings of one address must give one string, because the seen-set is exact: a page fetched twice is a page wasted,
-and two pages folded into one is a page lost. Hence only what is safe: the fragment, credentials and an empty query go;
-case, default port, dot segments and IDNA are WHATWG's; escapes of unreserved characters are decoded, all others
-upper-cased (RFC 3986, 6.2.2); parameters that only track a visitor or carry a session are stripped.
+Two spellings of one address must give one string, or the page is fetched twice. Two different pages must not give the
+same string, or one of them is lost. So only safe changes are made: the fragment, credentials and an empty query are
+dropped; case, default port, dot segments and IDNA follow WHATWG; escapes of unreserved characters are decoded, all
+others are written in upper case (RFC 3986, 6.2.2); parameters that only track a visitor or carry a session are
+stripped.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from publicsuffixlist import PublicSuffixList
 
 from forager.types import Url
 
-# A trailing * stands for any ending. Only names with no other common use: "sid" and "ref" name content on many sites.
+# A * at the end means any ending. Only names with no other common use: on many sites "sid" and "ref" name content.
 TRACKING = (
     *("utm_*", "gclid", "gclsrc", "dclid", "wbraid", "gbraid", "fbclid", "msclkid", "yclid", "twclid", "ttclid"),
     *("igshid", "mc_cid", "mc_eid", "_ga", "_gl", "_hsenc", "_hsmi", "mkt_tok", "vero_id", "oly_anon_id", "oly_enc_id"),
@@ -31,7 +32,7 @@ _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid)=[^/;?]*", re.IGNORECASE)
 
-# What most references are made of: characters and escapes that are canonical already.
+# Most references have only characters and escapes that are already canonical.
 _ESCAPES = "%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF])"
 _PATH, _QUERY = (rf"[{kept}]*+(?:{_ESCAPES}[{kept}]*+)*+" for kept in (r"\w~!$&()*+,=@./-", r"\w~!$&()*+,=@./:;-"))
 _ORIGIN = r"https?://(?:[a-z0-9-]++\.)*+[a-z]++(?=/)"
@@ -39,39 +40,40 @@ _PLAIN = re.compile(
     rf"((?:\.\./)++(?!/))?((?:{_ORIGIN})?(?!//|[.?#]|\Z){_PATH}(?:\?({_QUERY}))?)(?:#[\w.-]*+)?", re.ASCII
 )
 _ABSOLUTE = ("http://", "https://")
-# Navigation and links to the same pages repeat: of 200 pages of the reference web 63 % were known, which saves 0.06 of
-# 0.10 ms a page; of 150 of wikispeedia 39 %, which saves 0.01 of 0.06. About 10 MB; forgotten all at once when full.
+# Navigation and links to the same pages repeat. On 200 pages of the reference web 63 % of the references were known,
+# which saves 0.06 of 0.10 ms a page; on 150 pages of wikispeedia 39 %, which saves 0.01 of 0.06 ms. About 10 MB. When
+# it is full, all of it is forgotten.
 _REMEMBERED, _SHORT = 30_000, 300  # references, characters of one
 _NAMES = 4096  # of parameters
 
 
 @dataclass(frozen=True)
 class UrlRules:
-    """Which URLs there are and which spellings are the same one."""
+    """Which URLs are accepted, and which spellings mean the same URL."""
 
-    strip: tuple[str, ...] = ()  # parameter names stripped besides TRACKING and SESSION; a trailing * is a wildcard
+    strip: tuple[str, ...] = ()  # parameters stripped besides TRACKING and SESSION; a * at the end means any ending
     longest: int = LONGEST
     _stripped: re.Pattern[str] = field(init=False, repr=False, compare=False)
     _joined: dict[tuple[str, str], Url] = field(init=False, repr=False, compare=False, default_factory=dict)
-    _names: dict[str, bool] = field(init=False, repr=False, compare=False, default_factory=dict)  # kept?
+    _names: dict[str, bool] = field(init=False, repr=False, compare=False, default_factory=dict)  # is it kept?
 
     def __post_init__(self) -> None:
         names = (re.escape(name).replace(r"\*", "[^=]*") for name in (*TRACKING, *SESSION, *self.strip))
         object.__setattr__(self, "_stripped", re.compile(rf"(?:{'|'.join(names)})(?:=|$)", re.IGNORECASE))
 
     def canonical(self, text: str) -> Url | None:
-        """The one form of an absolute URL; None if it is none, is not http(s), or is too long."""
+        """The canonical form of an absolute URL. None if the text is no URL, is not http(s), or is too long."""
         try:
             return self._canonical(normalize_url(text))
         except (ValueError, UnicodeError):
             return None
 
     def join(self, base: Url, href: str) -> Url | None:
-        """The canonical target of a reference found on a page at `base`; None as in `canonical`."""
+        """The canonical target of a reference on a page at `base`. None as in `canonical`."""
         return self.join_all(base, (href,))[0]
 
     def join_all(self, base: Url, hrefs: Iterable[str]) -> list[Url | None]:
-        """The same of many references of one page."""
+        """The targets of many references on one page."""
         top, folder = base[: base.index("/", 8)], _folder(base, 0)
         joined, targets = self._joined, []
         for href in hrefs:
@@ -86,12 +88,12 @@ class UrlRules:
         return targets
 
     def _join(self, base: Url, within: str, href: str) -> Url | None:
-        """Where strings need only be put together, that is done: to parse them takes 2.5x as long."""
+        """The target of one reference. Often strings need only be put together: parsing them takes 2.5x as long."""
         plain = _PLAIN.fullmatch(href)
         if plain is not None:
             ups, rest, query = plain.groups()
             url = Url((_folder(base, len(ups) // 3) if ups else within) + rest)
-            if len(url) <= self.longest and self._stays(rest, query):  # in this order: names are remembered
+            if len(url) <= self.longest and self._stays(rest, query):  # in this order, because names are remembered
                 if len(self._joined) >= _REMEMBERED:
                     self._joined.clear()
                 if len(within) + len(href) <= _SHORT:
@@ -103,11 +105,12 @@ class UrlRules:
             return None
 
     def _stays(self, rest: str, query: str | None) -> bool:
-        """There are no dot segments, no host name that may be wrong, and nothing to strip."""
+        """Whether a reference has no dot segments, no host name that may be wrong, and nothing to strip."""
         return "/." not in rest and "xn--" not in rest and (query is None or self._keeps(query))
 
     def _keeps(self, query: str) -> bool:
-        """Nothing of it is stripped. Remembered by name: a site has few of them, and the pattern is slow."""
+        """Whether nothing of a query is stripped. Remembered by name, because a site has few names and the pattern is
+        slow."""
         for pair in query.split("&"):
             name = pair.partition("=")[0]
             kept = self._names.get(name)
@@ -137,7 +140,7 @@ class UrlRules:
 
 @lru_cache(maxsize=256)
 def _folder(base: Url, above: int) -> str:
-    """The folder a page is in, or the one so many above it; above the top there is only the top."""
+    """The folder of a page, or the one so many levels above it. Above the top folder is the top folder."""
     top = base.index("/", 8) + 1
     end = base.partition("?")[0].rindex("/") + 1
     while above and end > top:
@@ -147,7 +150,7 @@ def _folder(base: Url, above: int) -> str:
 
 
 def _bare_host(authority: str) -> str:
-    """Without credentials, and without the dot of a fully qualified name."""
+    """The host without credentials, and without the dot at the end of a fully qualified name."""
     host = authority.rpartition("@")[2]
     name, colon, port = host.rpartition(":")
     if colon and port.isdigit():
@@ -161,21 +164,21 @@ def _escapes(text: str) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     digits = found[1]
-    if digits is None:  # a lone % means itself; left alone it could join with decoded digits to a new escape
+    if digits is None:  # a % without digits means itself; unescaped, it could make a new escape with decoded digits
         return "%25"
     character = chr(int(digits, 16))
     return character if character in _UNRESERVED else f"%{digits.upper()}"
 
 
 def host(url: Url) -> str:
-    """Host name, with the port unless it is the scheme's own."""
+    """The host name, with the port unless it is the default port of the scheme."""
     start = url.index("://") + 3
     return url[start : url.index("/", start)]
 
 
 @lru_cache(maxsize=100_000)
 def site(host: str) -> str:
-    """The registrable domain of a host; the host itself where there is none (addresses, single labels)."""
+    """The registrable domain of a host. The host itself if it has none (addresses, single labels)."""
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     try:
         ip_address(name.strip("[]"))
@@ -186,7 +189,8 @@ def site(host: str) -> str:
 
 @lru_cache(maxsize=2)
 def _suffixes(encoded: bool) -> PublicSuffixList:
-    """To encode the suffixes beyond ASCII takes most of the time, and most crawls meet no name that needs them."""
+    """The list of public suffixes. With `encoded` it also has the encoded ones, which takes most of the time and which
+    few crawls need."""
     return PublicSuffixList(accept_encoded_idn=encoded)
 
 

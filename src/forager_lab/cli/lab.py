@@ -1,37 +1,35 @@
-"""`forager lab …`: strategies side by side on webs whose truth is known."""
+"""`forager lab …`: strategies side by side on webs whose truth is known.
+
+The command line loads this module at every start, so each command imports what it needs when it runs.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 from forager.errors import ForagerError
 from forager_lab.cli.matrix import matrix
-from forager_lab.experiment import Experiment, PathGoal, Plan, TopicGoal, conduct
-from forager_lab.laboratory import find_webs, open_web
-from forager_lab.page import write_report
-from forager_lab.plots import need_matplotlib
-from forager_lab.quality import critic_quality
-from forager_lab.record import record as record_crawl
-from forager_lab.report import table
-from forager_lab.results import BASELINE, BOUND, figures
 
-lab = typer.Typer(no_args_is_help=True, help="Compare strategies on a recorded web whose labels are known.")
-lab.command()(matrix)
+if TYPE_CHECKING:
+    from forager_lab.experiment import Experiment, PathGoal, Plan, TopicGoal
+
+lab = typer.Typer(
+    no_args_is_help=True, help="The laboratory: compare strategies on webs in which the label of every page is known."
+)
 out, err = Console(), Console(stderr=True)
 
 WebOption = Annotated[
     str,
     typer.Option(
-        "--web", help="folder of a recorded web: *.warc.gz with labels.tsv; or procedural[:hosts=100:seed=7:…]"
+        "--web",
+        help="the folder of a recorded web (*.warc.gz and labels.tsv), or procedural[:hosts=100:seed=7:…] for a web "
+        "that is made up",
     ),
 ]
 
@@ -39,25 +37,45 @@ WebOption = Annotated[
 @lab.command()
 def run(
     web: WebOption,
-    strategies: Annotated[str, typer.Option(help="names separated by commas; parameters as name:key=value")],
-    topic: Annotated[str | None, typer.Option(help="find the pages under this label (whole dotted parts)")] = None,
-    target: Annotated[str | None, typer.Option(help="find the pages of this label in each group left out")] = None,
-    leave_out: Annotated[str | None, typer.Option(help="column of labels.tsv that names the groups")] = None,
+    strategies: Annotated[
+        str, typer.Option(help="strategies to compare, separated by commas; parameters as name:key=value")
+    ],
+    topic: Annotated[
+        str | None, typer.Option(help="find the pages of this topic: a label, or the first parts of dotted labels")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="with --leave-out: find the pages with this label in each group")
+    ] = None,
+    leave_out: Annotated[
+        str | None,
+        typer.Option(help="the column of labels.tsv that names the groups; each group is left out of training once"),
+    ] = None,
     halved: Annotated[
-        bool, typer.Option("--halved", help="with --topic: half of its pages teach, the other half is to be found")
+        bool, typer.Option("--halved", help="with --topic: half of its pages may teach, the other half must be found")
     ] = False,
     far: Annotated[
-        bool, typer.Option("--far", help="with --halved: start as far from the topic as there are pages")
+        bool, typer.Option("--far", help="with --halved: start at the pages that are farthest from the topic")
     ] = False,
-    runs: Annotated[int, typer.Option(help="runs with different samples")] = 5,
-    critic: Annotated[str, typer.Option(help="what judges the pages; parameters as name:key=value")] = "naive-bayes",
-    pages: Annotated[int | None, typer.Option(help="pages to fetch in a run [default: 2R, or all]")] = None,
-    seed: Annotated[int, typer.Option(help="of all chance")] = 0,
-    jobs: Annotated[int, typer.Option(help="processes")] = 1,
+    runs: Annotated[int, typer.Option(help="number of runs, each with another training sample")] = 5,
+    critic: Annotated[
+        str, typer.Option(help="the critic that judges the pages; parameters as name:key=value")
+    ] = "naive-bayes",
+    pages: Annotated[
+        int | None,
+        typer.Option(help="pages to fetch in a run (default: with --topic twice its pages, with --target all)"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="the seed of all random choices")] = 0,
+    jobs: Annotated[int, typer.Option(help="number of processes")] = 1,
     json_file: Annotated[Path | None, typer.Option("--json", help="write the figures to this file")] = None,
     folder: Annotated[Path | None, typer.Option("--out", help="write a report with pictures into this folder")] = None,
 ) -> None:
-    """Crawl with each strategy and report how few useless pages it fetched."""
+    """Crawl a web with each strategy, several times, and show how much of what each fetched is relevant."""
+    from forager_lab.experiment import Plan
+    from forager_lab.plots import need_matplotlib
+    from forager_lab.report import text_table
+    from forager_lab.results import BASELINE, BOUND, figures
+    from forager_lab.webs import open_web
+
     names = tuple(name.strip() for name in strategies.split(",") if name.strip())
     plan = Plan(web, _goal(topic, target, leave_out, halved, far), names, critic, runs, pages, seed)
     if folder is not None:
@@ -66,30 +84,35 @@ def run(
         err.print(f"note: {loss}", highlight=False, markup=False)
     experiment = _conduct(plan, jobs)
     report = figures(experiment)
-    print(table(report))
+    print(text_table(report))
     missing = [name for name in (BASELINE, BOUND) if name not in names]
     if missing and topic:
         err.print(f"note: loss cut and gap closed need {' and '.join(missing)} among the strategies", highlight=False)
     if json_file is not None:
         _write(json_file, json.dumps(report, indent=1))
     if folder is not None:
-        page = write_report(
-            folder, {**report, "critic_quality": critic_quality(experiment, jobs)}, _command(plan, folder)
-        )
-        print(f"report: {page}")
+        _write_report(folder, experiment, report, jobs)
 
 
 @lab.command()
 def webs(
     folders: Annotated[
-        list[Path] | None, typer.Argument(help="where to look [default: $FORAGER_WEBS, else here]")
+        list[Path] | None,
+        typer.Argument(help="folders to look in (default: those of FORAGER_WEBS, else the current one)"),
     ] = None,
 ) -> None:
-    """The recorded webs in some folders."""
-    places = folders or [Path(name) for name in os.environ.get("FORAGER_WEBS", ".").split(os.pathsep)]
+    """List the recorded webs in some folders."""
+    from rich.table import Table
+
+    from forager_lab.webs import FOLDERS, find_webs, open_web, web_folders
+
+    places = web_folders(folders or ()) or [Path(".")]
     found = find_webs(places)
     if not found:
-        raise ForagerError(f"no recorded web (a folder with *.warc.gz and labels.tsv) in {', '.join(map(str, places))}")
+        looked = ", ".join(map(str, places))
+        raise ForagerError(
+            f"no recorded web (a folder with *.warc.gz and labels.tsv) in {looked}: name others, or set {FOLDERS}"
+        )
     shown = Table("web", "pages", "topics", "folder")
     for folder in found:
         web = open_web(str(folder))
@@ -100,10 +123,12 @@ def webs(
 @lab.command()
 def topics(
     web: WebOption,
-    under: Annotated[str, typer.Option(help="only those below this one")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="a JSON object: topic, pages")] = False,
+    under: Annotated[str, typer.Option(help="show only this topic and those below it")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="print a JSON object: pages by topic")] = False,
 ) -> None:
-    """The topics of a web with their number of pages."""
+    """List the topics of a web with their number of pages."""
+    from forager_lab.webs import open_web
+
     known = open_web(web).truth.topics()
     chosen = {
         name: pages for name, pages in known.items() if not under or name == under or name.startswith(f"{under}.")
@@ -120,7 +145,9 @@ def record(
     project: Annotated[Path, typer.Argument(help="the folder of a project that has been crawled")],
     folder: Annotated[Path, typer.Argument(help="a new folder for the web")],
 ) -> None:
-    """Make a web of a finished crawl, labelled as its critic judged the pages."""
+    """Make a recorded web from a finished crawl. Its labels are what the critic of the crawl said about the pages."""
+    from forager_lab.webs.recording import record as record_crawl
+
     made = record_crawl(project, folder)
     if made.note:
         err.print(f"note: no classes, only relevant and other: {made.note}", highlight=False, markup=False)
@@ -128,9 +155,17 @@ def record(
     print(f"{made.pages} pages ({labels}), {made.aliases} aliases, {made.seeds} seeds in {folder}")
 
 
+lab.command()(matrix)
+
+
+# ---- parts of `run` -------------------------------------------------------------------------------------------------
+
+
 def _goal(
     topic: str | None, target: str | None, leave_out: str | None, halved: bool, far: bool
 ) -> TopicGoal | PathGoal:
+    from forager_lab.experiment import PathGoal, TopicGoal
+
     if topic is not None and target is None and leave_out is None:
         return TopicGoal(topic, halved, far)
     if topic is None and target is not None and leave_out is not None and not (halved or far):
@@ -138,8 +173,38 @@ def _goal(
     raise ForagerError("give either --topic PREFIX [--halved [--far]], or --target LABEL with --leave-out COLUMN")
 
 
+def _conduct(plan: Plan, jobs: int) -> Experiment:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from forager_lab.experiment import conduct
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=err) as progress:
+        crawls = progress.add_task("getting ready", total=None)
+        return conduct(
+            plan, jobs, lambda done, of: progress.update(crawls, description="crawls", completed=done, total=of)
+        )
+
+
+def _write_report(folder: Path, experiment: Experiment, figures: dict[str, object], jobs: int) -> None:
+    from forager_lab.quality import critic_quality
+    from forager_lab.report import write_report
+
+    whole = {**figures, "critic_quality": critic_quality(experiment, jobs)}
+    print(f"report: {write_report(folder, whole, _command(experiment.plan, folder))}")
+
+
 def _command(plan: Plan, folder: Path) -> str:
-    """What gives the same figures again; the number of jobs changes only the time."""
+    """The command that gives the same figures again. The number of jobs changes only the time."""
+    from forager_lab.experiment import PathGoal, TopicGoal
+
     goal, aim = plan.goal, list[str]()
     if isinstance(goal, TopicGoal):
         aim = ["--topic", goal.topic, *(["--halved"] if goal.halved else []), *(["--far"] if goal.far else [])]
@@ -149,15 +214,6 @@ def _command(plan: Plan, folder: Path) -> str:
     said = ["--strategies", ",".join(plan.strategies), "--critic", plan.critic, "--runs", str(plan.runs)]
     rest = [*pages, "--seed", str(plan.seed), "--out", str(folder)]
     return shlex.join(["forager", "lab", "run", "--web", plan.web, *aim, *said, *rest])
-
-
-def _conduct(plan: Plan, jobs: int) -> Experiment:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=err) as progress:
-        crawls = progress.add_task("getting ready", total=None)
-        return conduct(
-            plan, jobs, lambda done, of: progress.update(crawls, description="crawls", completed=done, total=of)
-        )
 
 
 def _write(file: Path, text: str) -> None:

@@ -1,40 +1,60 @@
-"""`forager lab matrix`: a matrix of experiments from a file, with what it is doing on stderr."""
+"""`forager lab matrix`: run the experiments of a file, with the progress on stderr."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
-from forager_lab.comparison import PAGE, compare
-from forager_lab.matrix import KEPT, Progress
+if TYPE_CHECKING:
+    from forager_lab.matrix import MatrixStatus
 
 EVERY = 5.0  # seconds between two plain lines
-STOPPED = 130
+STOPPED = 130  # exit code after Ctrl-C, as in a shell
 
 err = Console(stderr=True)
 
 
 def matrix(
-    file: Annotated[Path, typer.Argument(help="the experiments; see docs/lab")] = Path("docs/lab/matrix.toml"),
-    jobs: Annotated[int, typer.Option(help="processes")] = 2,
-    keep: Annotated[Path, typer.Option(help="folder of the finished cells")] = KEPT,
-    docs: Annotated[Path | None, typer.Option(help=f"folder for {PAGE} [default: that of the file]")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="crawl again what was made by other code")] = False,
-    seconds: Annotated[bool, typer.Option(help="show the time of a run, which no rerun repeats")] = True,
+    file: Annotated[
+        Path, typer.Argument(help="the file that names the experiments; its keys are explained in docs/lab")
+    ] = Path("docs/lab/matrix.toml"),
+    webs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--webs",
+            metavar="DIR",
+            help="a folder that holds recorded webs; repeat it for several. A web that the file names is looked for "
+            "there, then beside the file (default: the folders of the environment variable FORAGER_WEBS)",
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="number of processes")] = 2,
+    keep: Annotated[
+        Path, typer.Option(help="the folder of finished crawls; a run that was stopped goes on from there")
+    ] = Path(".lab"),
+    docs: Annotated[
+        Path | None, typer.Option(help="the folder for comparison.md and its pictures (default: that of the file)")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="crawl again what an earlier version of the code crawled")
+    ] = False,
+    seconds: Annotated[bool, typer.Option(help="show the seconds of a run, which differ from time to time")] = True,
 ) -> None:
-    """Crawl all cells that are not kept from earlier, and write the comparison."""
+    """Run all experiments of a file and write a page that compares the strategies.
+
+    Finished crawls are kept, and are not crawled again. A web that is not found is left out.
+    """
+    from forager_lab.comparison import PAGE, compare
+
     with MatrixProgress(err) as progress:
         try:
             done = compare(
-                file, kept=keep, docs=docs, jobs=jobs, fresh=fresh, seconds=seconds, tell=progress.tell,
-                note=progress.note,
+                file, webs=webs or (), kept=keep, docs=docs, jobs=jobs, fresh=fresh, seconds=seconds,
+                tell=progress.tell, note=progress.note,
             )  # fmt: skip
         except KeyboardInterrupt:
             progress.note(f"stopped; what is finished is kept in {keep}, and the same command goes on from there")
@@ -47,14 +67,16 @@ def matrix(
 
 
 class MatrixProgress:
-    """A bar on a terminal, a plain line now and then elsewhere."""
+    """Shows how far a matrix is: a bar on a terminal, elsewhere a plain line from time to time."""
 
     def __init__(self, console: Console) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
         self._console = console
         self._told = float("-inf")
         columns = (TextColumn("cells"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         about = TextColumn("{task.fields[left]}  {task.fields[last]}", markup=False)
-        self._bar = Bar(*columns, about, console=console, disable=not console.is_terminal)
+        self._bar = Progress(*columns, about, console=console, disable=not console.is_terminal)
         self._cells = self._bar.add_task("", total=None, left="", last="getting ready")
 
     def __enter__(self) -> Self:
@@ -67,16 +89,18 @@ class MatrixProgress:
         self._bar.stop()
 
     def note(self, line: str) -> None:
+        """Print a line for the user."""
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-    def tell(self, progress: Progress) -> None:
-        left = "" if progress.left is None else f"about {_time(progress.left)} left"
-        self._bar.update(self._cells, completed=progress.done, total=progress.total, left=left, last=progress.last)
-        failed = f", {progress.failed} failed" if progress.failed else ""
-        now, over = time.monotonic(), progress.done + progress.failed == progress.total
+    def tell(self, status: MatrixStatus) -> None:
+        """Show how far the matrix is."""
+        left = "" if status.left is None else f"about {_time(status.left)} left"
+        self._bar.update(self._cells, completed=status.done, total=status.total, left=left, last=status.last)
+        failed = f", {status.failed} failed" if status.failed else ""
+        now, over = time.monotonic(), status.done + status.failed == status.total
         if not self._console.is_terminal and (over or now - self._told >= EVERY):
             self._told = now
-            self.note("; ".join(filter(None, [f"{progress.done}/{progress.total} cells{failed}", left, progress.last])))
+            self.note("; ".join(filter(None, [f"{status.done}/{status.total} cells{failed}", left, status.last])))
 
 
 def _time(seconds: float) -> str:

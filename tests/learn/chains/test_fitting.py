@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from forager.errors import ForagerError
-from forager.learn.chains.fitting import Settings, maximise
+from forager.learn.chains.fitting import FitSettings, maximise
 from forager.learn.chains.rows import Reals
 
 PEAK = np.array([3.0, -1.0, 0.5])
@@ -19,7 +19,7 @@ def parabola(weights: Reals) -> tuple[float, Reals]:
 def test_the_prior_pulls_the_peak_towards_zero(variance: float) -> None:
     """4 (w - peak) + w / variance = 0"""
     heard: list[tuple[int, float]] = []
-    settings = Settings(variance=variance, tolerance=0)
+    settings = FitSettings(variance=variance, tolerance=0)
     best = maximise(parabola, 3, settings, lambda *told: heard.append(told))
     expected = 4 * PEAK / (4 + 1 / variance)
     np.testing.assert_allclose(best, expected, rtol=1e-5)
@@ -34,11 +34,11 @@ def test_training_ends_with_its_iterations() -> None:
         return -float((slopes * np.square(weights - PEAK)).sum()), -2 * slopes * (weights - PEAK)
 
     heard: list[int] = []
-    maximise(narrow, 3, Settings(iterations=2), lambda iteration, _: heard.append(iteration))
+    maximise(narrow, 3, FitSettings(iterations=2), lambda iteration, _: heard.append(iteration))
     assert heard == [1, 2]
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
     for wrong in ({"variance": 0.0}, {"iterations": 0}, {"tolerance": -1.0}):
         with pytest.raises(ForagerError, match="give a variance above 0"):
-            Settings(**wrong)
+            FitSettings(**wrong)

@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix, vstack
 
 from forager.errors import ForagerError
 from forager.learn.chains import memm
-from forager.learn.chains.fitting import Settings
-from forager.learn.chains.memm import Likelihood, Memm, marginal_priority, viterbi_priority
+from forager.learn.chains.fitting import FitSettings
+from forager.learn.chains.memm import Memm, MemmLikelihood, marginal_priority, viterbi_priority
 from forager.learn.chains.paths import Paths
 from forager.learn.chains.rows import LEAST, Reals
 from forager.store import models
@@ -165,7 +165,7 @@ def test_the_marginal_priority_is_minus_the_expected_hops() -> None:
 def test_the_likelihood_and_its_gradient(seed: int, cut: list[int]) -> None:
     chance = np.random.default_rng(seed)
     paths, states = drawn.paths(chance, cut, FEATURES), chance.integers(0, 3, sum(cut))
-    likelihood = Likelihood(paths, states, 3)
+    likelihood = MemmLikelihood(paths, states, 3)
     weights = chance.normal(size=likelihood.size)
     value, gradient = likelihood(weights)
     first, between = likelihood.split(weights)
@@ -194,7 +194,7 @@ def test_training_recovers_a_model_and_raises_the_likelihood() -> None:
     truth = drawn.memm(chance, 3, 4, scale=1.5)
     paths, states = sampled(chance, truth, 300, 5)
     heard: list[tuple[int, float]] = []
-    model = memm.train(paths, states, count=3, heard=lambda *told: heard.append(told))
+    model = memm.train(paths, states, count=3, report=lambda *told: heard.append(told))
     values = [value for _, value in heard]
     assert [iteration for iteration, _ in heard] == list(range(1, len(heard) + 1))
     assert (np.diff(values) >= 0).all()
@@ -218,7 +218,7 @@ def test_a_narrow_prior_keeps_weights_small() -> None:
     chance = np.random.default_rng(0)
     paths, states = sampled(chance, drawn.memm(chance, 3, 4, scale=2), 40, 4)
     norms = [
-        float(np.square(memm.train(paths, states, count=3, settings=Settings(variance=v)).first).sum())
+        float(np.square(memm.train(paths, states, count=3, settings=FitSettings(variance=v)).first).sum())
         for v in (0.001, 0.1, 10)
     ]
     assert norms[0] < norms[1] < norms[2]

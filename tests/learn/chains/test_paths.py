@@ -35,11 +35,11 @@ def test_pairs_do_not_reach_across_paths() -> None:
 
 
 def test_what_cannot_be_paths_is_refused() -> None:
-    with pytest.raises(ForagerError, match="no paths: give one"):
+    with pytest.raises(ForagerError, match="no paths: give at least one"):
         of()
-    with pytest.raises(ForagerError, match="mend the offsets"):
+    with pytest.raises(ForagerError, match="correct the offsets"):
         of(1, 0)
-    with pytest.raises(ForagerError, match="3 positions with kinds for 2"):
+    with pytest.raises(ForagerError, match="3 positions, but kinds for 2"):
         Paths(csr_matrix((3, 1)), np.array([0, 3]), np.zeros(2, np.int32))
     with pytest.raises(ForagerError, match="not finite"):
         Paths(csr_matrix([[np.nan]]), np.array([0, 1]))

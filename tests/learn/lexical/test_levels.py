@@ -10,8 +10,7 @@ from hypothesis import settings as trying
 from hypothesis import strategies as st
 
 from forager.errors import ForagerError
-from forager.learn.lexical.levels import FEATURE_VERSION, Match, Settings, TopicLevels
-from forager.learn.lexical.windows import LinkTexts
+from forager.learn.lexical.levels import FEATURE_VERSION, LevelSettings, LinkTexts, TermMatch, TopicLevels
 from forager.store import models
 from forager.web.text import terms
 from tests.learn.lexical.naive import Level, NaiveLevels, said, spoken, term
@@ -30,11 +29,11 @@ full = level.filter(bool)
 paths = st.tuples(full, st.lists(level, max_size=2), full, st.lists(level, max_size=1)).map(
     lambda found: [found[0], *found[1], found[2], *found[3]]
 )
-choices = st.builds(Settings, weighted=st.booleans(), context=st.integers(4, 6), strict=st.booleans())
+choices = st.builds(LevelSettings, weighted=st.booleans(), context=st.integers(4, 6), strict=st.booleans())
 sides = st.lists(spoken, max_size=8).map(" ".join)
 
 
-def both(levels: list[Level], chosen: Settings) -> tuple[TopicLevels, NaiveLevels]:
+def both(levels: list[Level], chosen: LevelSettings) -> tuple[TopicLevels, NaiveLevels]:
     listed, weighed = [[t for t, _ in level] for level in levels], [[c for _, c in level] for level in levels]
     naive = NaiveLevels(levels, weighted=chosen.weighted, context=chosen.context, strict=chosen.strict)
     return TopicLevels(listed, weighed, chosen), naive
@@ -46,7 +45,7 @@ def close(got: Any, expected: Any) -> None:
 
 @trying(deadline=None)
 @given(paths, choices, st.lists(said, max_size=5))
-def test_content_is_that_of_the_double_loop(levels: list[Level], chosen: Settings, anchors: list[str]) -> None:
+def test_content_is_that_of_the_double_loop(levels: list[Level], chosen: LevelSettings, anchors: list[str]) -> None:
     path, naive = both(levels, chosen)
     expected = [naive.content(anchor) for anchor in anchors]
     close(path.content_scores(anchors), expected)
@@ -56,7 +55,7 @@ def test_content_is_that_of_the_double_loop(levels: list[Level], chosen: Setting
 @trying(deadline=None)
 @given(paths, choices, st.lists(st.tuples(sides, sides), max_size=4))
 def test_context_is_that_of_the_double_loop(
-    levels: list[Level], chosen: Settings, around: list[tuple[str, str]]
+    levels: list[Level], chosen: LevelSettings, around: list[tuple[str, str]]
 ) -> None:
     path, naive = both(levels, chosen)
     expected = [naive.context(*sides) for sides in around]
@@ -67,7 +66,7 @@ def test_context_is_that_of_the_double_loop(
 
 @trying(deadline=None)
 @given(paths, choices, level)
-def test_page_is_that_of_the_double_loop(levels: list[Level], chosen: Settings, page: Level) -> None:
+def test_page_is_that_of_the_double_loop(levels: list[Level], chosen: LevelSettings, page: Level) -> None:
     path, naive = both(levels, chosen)
     listed, weighed = [t for t, _ in page], [c for _, c in page]
     close(path.page_scores(listed, weighed), naive.page(page))
@@ -79,7 +78,7 @@ def test_page_is_that_of_the_double_loop(levels: list[Level], chosen: Settings, 
 @trying(deadline=None)
 @given(paths, choices, st.lists(st.tuples(sides, sides), max_size=3))
 def test_matches_are_what_the_scores_are_made_of(
-    levels: list[Level], chosen: Settings, around: list[tuple[str, str]]
+    levels: list[Level], chosen: LevelSettings, around: list[tuple[str, str]]
 ) -> None:
     path, _ = both(levels, chosen)
     for left, right in around:
@@ -114,7 +113,7 @@ def test_context_does_not_reach_across_the_anchor() -> None:
 
 
 def test_context_is_the_nearest_words() -> None:
-    near = TopicLevels([TARGET, PARENT], settings=Settings(context=4))
+    near = TopicLevels([TARGET, PARENT], settings=LevelSettings(context=4))
     assert near.context_levels(["dna one two three four", "dna one two three"], ["", ""]).tolist() == [3, 1]
     assert near.context_levels(["", ""], ["one two three four dna", "one two three dna"]).tolist() == [3, 1]
 
@@ -138,7 +137,7 @@ def test_a_page_below_the_boundary_is_outside() -> None:
 
 
 def test_weights_of_level_terms_for_links_and_of_both_for_pages() -> None:
-    weighed = TopicLevels([TARGET, PARENT], [[2, 1], [3, 1]], Settings(weighted=True))
+    weighed = TopicLevels([TARGET, PARENT], [[2, 1], [3, 1]], LevelSettings(weighted=True))
     close(weighed.content_scores(["gene"]), [[2 / 4 / 2, 3 / 2]])
     close(weighed.context_scores(["gene"], [""]), [[2 / 4, 3]])
     close(weighed.page_scores(["gene", "football"], [5, 9]), [(5 + 2) / 2 / 4 / 2, (5 + 3) / 2 / 2])
@@ -196,7 +195,7 @@ def test_the_highest_score_must_reach_its_own_boundary_or_not() -> None:
     """Level 2 has the highest score, but shares so much with the others that this says little."""
     levels = [["red apple"], ["apple", "green pear"], ["green pear"]]
     page = ["apple", "bread", "butter", "cheese"]
-    strict, lenient = TopicLevels(levels), TopicLevels(levels, settings=Settings(strict=False))
+    strict, lenient = TopicLevels(levels), TopicLevels(levels, settings=LevelSettings(strict=False))
     # "apple": level 1 1/2 + 1/4, level 2 1, over 4 terms. Boundaries: 1 (3/4 / 2 + 0) / 2; 2 (3/4 + 1) / 2
     close(strict.page_scores(page), [3 / 16, 1 / 4, 0])
     close(strict.boundaries, [3 / 16, 7 / 8, 1 / 4])
@@ -209,7 +208,7 @@ def test_a_page_at_the_target_speaks_of_its_parent_too() -> None:
     page = ["gene therapy", "new therapy", "old therapy", "dna", "blood cell"]
 
     def at(terms: list[str], parent_terms: int) -> int:
-        return TopicLevels(levels, settings=Settings(parent_terms=parent_terms, strict=False)).page_level(terms)
+        return TopicLevels(levels, settings=LevelSettings(parent_terms=parent_terms, strict=False)).page_level(terms)
 
     assert at(page, 0) == at(page, 1) == 1, "blood cell has the head of stem cell"
     assert at(page, 2) == 3, "dna is a term of the target itself: it says nothing of the parent"
@@ -232,8 +231,11 @@ def test_terms_of_a_page_without_words_do_not_count() -> None:
 
 
 def test_matches_name_the_terms() -> None:
-    assert PATH.content_matches("Gene") == [Match("Gene", "gene", 2, 1.0), Match("Gene", "gene therapy", 1, 0.25)]
-    assert PATH.context_matches("the gene the gene", "")[0] == Match("gene", "gene", 2, 1.0)
+    assert PATH.content_matches("Gene") == [
+        TermMatch("Gene", "gene", 2, 1.0),
+        TermMatch("Gene", "gene therapy", 1, 0.25),
+    ]
+    assert PATH.context_matches("the gene the gene", "")[0] == TermMatch("gene", "gene", 2, 1.0)
     assert [match.text for match in PATH.context_matches("the gene the gene", "")].count("gene") == 2
     page = PATH.page_matches(["cell therapy", "science"])
     assert [(match.text, match.term, match.level) for match in page[:2]] == [
@@ -262,9 +264,9 @@ def test_paths_that_are_too_short(levels: list[list[str]], told: str) -> None:
 def test_settings_and_weights_that_are_wrong() -> None:
     for context in (3, 11):
         with pytest.raises(ForagerError, match="from 4 to 10"):
-            Settings(context=context)
+            LevelSettings(context=context)
     with pytest.raises(ForagerError, match="parent_terms"):
-        Settings(parent_terms=-1)
+        LevelSettings(parent_terms=-1)
     with pytest.raises(ForagerError, match="level 2 has 1 terms and 2 weights"):
         TopicLevels([["dna"], ["gene"]], [[1], [1, 2]])
     with pytest.raises(ForagerError, match="2 levels, and weights for 1"):
@@ -282,7 +284,7 @@ def test_settings_and_weights_that_are_wrong() -> None:
 
 
 def test_kept_parts_give_the_same_levels(tmp_path: Path) -> None:
-    chosen = Settings(weighted=True)
+    chosen = LevelSettings(weighted=True)
     path = TopicLevels([TARGET, [], PARENT, []], [[2, 1.5], [], [3, 1], []], chosen)
     models.save(tmp_path / "path.npz", path.parts(), kind="levels", version=1)
     again = TopicLevels.from_parts(models.load(tmp_path / "path.npz", kind="levels", version=1), chosen)

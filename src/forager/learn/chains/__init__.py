@@ -1,1 +1,1 @@
-"""Chain models of the way to a target, apart from crawling: `memm` and `crf`, over rows of numbers."""
+"""Chain models of the path to a target: `memm` and `crf`. They know rows of numbers and nothing of crawling."""

@@ -14,14 +14,14 @@ import numpy as np
 from forager.errors import ForagerError
 from forager.learn.chains.rows import Reals
 
-Likelihood: TypeAlias = Callable[[Reals], tuple[float, Reals]]  # weights -> log-likelihood and its gradient
-Heard: TypeAlias = Callable[[int, float], None]  # told the iteration, from 1, and L(w) after it
+LikelihoodFunction: TypeAlias = Callable[[Reals], tuple[float, Reals]]  # weights -> log-likelihood and its gradient
+ReportIteration: TypeAlias = Callable[[int, float], None]  # is given the iteration, from 1, and L(w) after it
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """`variance`: of the prior, the smaller the nearer to 0 are the weights. Training ends after so many `iterations`,
-    or when one of them gains less than `tolerance` of L(w)."""
+class FitSettings:
+    """`variance` is that of the prior: the smaller it is, the closer to 0 the weights stay. Training ends after
+    `iterations` iterations, or when an iteration gains less than the share `tolerance` of L(w)."""
 
     variance: float = 1.0
     iterations: int = 200
@@ -31,13 +31,15 @@ class Settings:
         if not (self.variance > 0 and self.iterations >= 1 and self.tolerance >= 0):
             raise ForagerError(
                 f"training with variance {self.variance}, {self.iterations} iterations and tolerance {self.tolerance}: "
-                "give a variance above 0, an iteration at least, and a tolerance of 0 or more"
+                "give a variance above 0, at least 1 iteration, and a tolerance of 0 or more"
             )
 
 
-def maximise(likelihood: Likelihood, size: int, settings: Settings, heard: Heard | None = None) -> Reals:
-    """The w that L(w) is largest for, from w = 0."""
-    from scipy.optimize import minimize  # takes a sixth of a second: only those who train pay for it
+def maximise(
+    likelihood: LikelihoodFunction, size: int, settings: FitSettings, report: ReportIteration | None = None
+) -> Reals:
+    """The w with the largest L(w); the search starts at w = 0."""
+    from scipy.optimize import minimize  # takes a sixth of a second: imported only for training
 
     iteration = 0
 
@@ -49,10 +51,10 @@ def maximise(likelihood: Likelihood, size: int, settings: Settings, heard: Heard
     def tell(intermediate_result: Any) -> None:
         nonlocal iteration
         iteration += 1
-        if heard:
-            heard(iteration, -float(intermediate_result.fun))
+        if report:
+            report(iteration, -float(intermediate_result.fun))
 
-    # a bound on evaluations, too, would cut off line searches; gtol is left to the tolerance of the value
+    # No bound on evaluations: it would cut off line searches. gtol is so small that only the tolerance ends the search.
     options = {"maxiter": settings.iterations, "maxfun": np.inf, "ftol": settings.tolerance, "gtol": 1e-8}
     found = minimize(loss, np.zeros(size), jac=True, method="L-BFGS-B", callback=tell, options=options)
     best: Reals = found.x

@@ -1,15 +1,16 @@
 """Maximum-entropy Markov model of the way to a target (Liu, Milios & Korba 2008).
 
-State T_j is a page j hops from a target, the last state "so many or more". A page is described by a row o of m numbers,
-mostly 0, and a constant 1, o[m] = 1. Every one of them is multiplied with L2(j), "the state is T_j", and with L1(i,j),
-"T_j after T_i", for each pair that was seen in training:
+State T_j is a page j hops from a target; the last state means "so many hops or more". A page is described by a row o of
+m numbers, mostly 0, and a constant, o[m] = 1. Each of them is multiplied with L2(j), "the state is T_j", and with
+L1(i,j), "T_j after T_i", for each pair that was seen in training:
 
     u(i,j,o)          = sum over f of o[f] (first[f,j] + between[f,(i,j)])        between: 0 for a pair never seen
     p(s_t=j|s_t-1=i,o) = e^u(i,j,o) / z(i,o),   z(i,o) = sum over j of e^u(i,j,o)
     p(s_1=j|o)        = e^u(j,o) / z(o),        u(j,o) = sum over f of o[f] first[f,j]
 
-Training maximises the sum of log p over all positions under a Gaussian prior. Given the previous state a position is a
-logistic regression of its own, so the positions are grouped by it and the gradient is a sparse product for each group:
+Training maximises the sum of log p over all positions under a Gaussian prior. Given the previous state, each position
+is a logistic regression of its own. So positions are grouped by the previous state, and the gradient is a sparse
+product for each group:
 
     d/dfirst = sum over t of o_t ([s_t=j] - p(j|s_t-1,o_t))     d/dbetween[.,(i,j)] = the same over t with s_t-1=i
 
@@ -17,7 +18,8 @@ While crawling, with alpha and delta as logarithms:
 
     alpha_t(j) = sum over i of alpha_t-1(i) p(j|i,o_t)      delta_t(j) = max over i of delta_t-1(i) p(j|i,o_t)
 
-A page's own row and the prediction of its child are the same step, the child's from what is known before it is fetched.
+The row of a page and the prediction for its child are the same step. For the child it takes what is known before the
+child is fetched.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.errors import ForagerError
-from forager.learn.chains.fitting import Heard, Settings, maximise
+from forager.learn.chains.fitting import FitSettings, ReportIteration, maximise
 from forager.learn.chains.paths import Paths, labels, seen_pairs
 from forager.learn.chains.rows import LEAST, Carried, Reals, Sparse, carried, log_sum, observed, rescaled, shares
 from forager.types import Floats, Ids, Parts
@@ -42,6 +44,8 @@ Real = TypeVar("Real", np.float32, np.float64)
 
 @dataclass(frozen=True, eq=False)
 class Memm:
+    """The model: its weights."""
+
     first: Reals  # (m + 1, k) weights of L2; the last row is the constant's
     pairs: Ids  # (p, 2) those seen in training, in order
     between: Reals  # (m + 1, p) weights of L1
@@ -73,7 +77,7 @@ class Memm:
         """The rows of n pages, (n, k), from those before them: log-alpha, or with `best` delta.
 
         `previous` is (n, k), or (1, k) if it is the same for all, or None if they are first pages. Observations are
-        `own` (n, m), plus `common` (1, m) which all n share: a page with n links has much in common with itself.
+        `own` (n, m), plus `common` (1, m), which all n share, as the links of one page do.
         """
         weights = self.first if previous is None else self.after
         u = observed(own, self.features) @ weights[:-1] + weights[-1]
@@ -82,8 +86,8 @@ class Memm:
         return self.step(None if previous is None else carried(previous, self.states), u, best=best)
 
     def step(self, previous: Reals | None, u: Reals, *, best: bool = False) -> Reals:
-        """`forward` where u is known, the constant's part with it: (n, k) for first pages, else (n, k * k); and where
-        `previous` is known to be what a path can carry."""
+        """`forward` for a known u, which includes the constant's part: (n, k) for first pages, else (n, k * k).
+        `previous` is not checked."""
         if previous is None:
             return rescaled(np.asfortranarray(u), best=best)
         u = np.ascontiguousarray(u.T).reshape(self.states, self.states, -1)
@@ -93,11 +97,11 @@ class Memm:
         return after
 
     def steps(self, previous: Floats | None, u: Floats) -> tuple[Floats, Floats]:
-        """Two steps from one page, as `step` takes them, in a fraction of the time and in 32 bits: log-alpha of n
-        pages, (n, k), and alpha of the pages after them, (k, n).
+        """Two steps from one page, the same as two calls of `step`, but much faster and in 32 bits. Gives log-alpha of
+        n pages, (n, k), and alpha of the pages after them, (k, n).
 
-        `previous` (k,) is the log-alpha of that page, None: there is none; `u` has what observations of both steps add
-        to the potentials, (n, 2 * k * k), or (n, k + k * k) after no page.
+        `previous` (k,) is the log-alpha of the page, or None if there is none. `u` is what the observations add to the
+        potentials of both steps, (n, 2 * k * k), or (n, k + k * k) if there is no page before.
         """
         k = self.states
         u = np.ascontiguousarray((u + self._constants[previous is None]).T)
@@ -116,7 +120,7 @@ class Memm:
 
     @cached_property
     def _constants(self) -> tuple[Floats, Floats]:
-        """What the constant adds to the potentials of two steps: after a page, after none."""
+        """What the constant adds to the potentials of two steps: after a page, and after none."""
         onward = self.after[-1].astype(np.float32)
         return np.append(onward, onward), np.append(self.first[-1].astype(np.float32), onward)
 
@@ -125,7 +129,7 @@ class Memm:
 
     @classmethod
     def from_parts(cls, parts: Parts, *, version: int) -> Self:
-        """`version`: of the features that pages will be described by."""
+        """`version`: that of the features which will describe pages."""
         if int(parts["feature_version"]) != version:
             told = f"version {int(parts['feature_version'])}, pages are described by version {version}"
             raise ForagerError(f"this memm model was trained on features of {told}: train it again")
@@ -136,8 +140,8 @@ class Memm:
 
 
 def followed(alpha: NDArray[Real], u: NDArray[Real]) -> NDArray[Real]:
-    """alpha of n pages, (k, n), from that of those before them, (k, n) or (k, 1), and u(i,j,o), (k, k, n). States come
-    before pages: numpy is slow along a last axis of a few numbers."""
+    """alpha of n pages, (k, n), from alpha of the pages before them, (k, n) or (k, 1), and u(i,j,o), (k, k, n). The
+    axes of states come first, because numpy is slow along a last axis of a few numbers."""
     likely = np.exp(u - u.max(axis=1, keepdims=True))
     each = alpha / likely.sum(axis=1)
     after: NDArray[Real] = (each[:, None] * likely).sum(axis=0)
@@ -145,7 +149,7 @@ def followed(alpha: NDArray[Real], u: NDArray[Real]) -> NDArray[Real]:
 
 
 def logs(alpha: NDArray[Real]) -> NDArray[Real]:
-    """(n, k) of (k, n)"""
+    """log-alpha, (n, k), of alpha, (k, n)."""
     rows: NDArray[Real] = np.log(np.maximum(alpha, LEAST)).T
     return rows
 
@@ -160,8 +164,8 @@ def marginal_priority(rows: Carried) -> Reals:
 def viterbi_priority(rows: Carried) -> Reals:
     """-j + delta(T_j) / sum of delta, where T_j is the likeliest state, the nearer one in a tie.
 
-    The share of a maximum among k is from 1/k to 1, so links are ordered by hops, and by that share where these are
-    equal: all scores in (-j, -j + 1] are of links whose likeliest state is j hops away.
+    The share of the largest of k is above 0 and at most 1. So links are ordered by hops, and by that share where the
+    hops are equal: all scores in (-j, -j + 1] belong to links whose likeliest state is j hops away.
     """
     chances = shares(rows)
     priority: Reals = chances.max(axis=1) - chances.argmax(axis=1)
@@ -174,13 +178,13 @@ def train(
     *,
     count: int = 5,
     version: int = 1,
-    settings: Settings | None = None,
-    heard: Heard | None = None,
+    settings: FitSettings | None = None,
+    report: ReportIteration | None = None,
 ) -> Memm:
-    """A model of `count` states from paths of which the state of every position is given."""
+    """A model of `count` states. The state of every position of the paths is known."""
     known = labels(paths, states, count)
-    likelihood = Likelihood(paths, known, count)
-    weights = maximise(likelihood, likelihood.size, settings or Settings(), heard)
+    likelihood = MemmLikelihood(paths, known, count)
+    weights = maximise(likelihood, likelihood.size, settings or FitSettings(), report)
     first, between = likelihood.split(weights)
     return Memm(first.copy(), likelihood.pairs, between.copy(), version)
 
@@ -195,7 +199,7 @@ class _Group:
     states: NDArray[np.int64]  # (g,)
 
 
-class Likelihood:
+class MemmLikelihood:
     """sum of log p(s_t|s_t-1,o_t) over all positions, and its gradient, as a function of first and between."""
 
     def __init__(self, paths: Paths, states: NDArray[np.int64], count: int) -> None:
@@ -205,10 +209,11 @@ class Likelihood:
 
     @property
     def size(self) -> int:
+        """How many weights there are in all."""
         return self._rows * (self._count + len(self.pairs))
 
     def split(self, weights: Reals) -> tuple[Reals, Reals]:
-        """first and between, as views."""
+        """first and between, as views of one array."""
         cut = self._rows * self._count
         return weights[:cut].reshape(self._rows, -1), weights[cut:].reshape(self._rows, len(self.pairs))
 

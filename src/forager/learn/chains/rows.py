@@ -1,8 +1,8 @@
 """Rows of logarithms over the states of a model: what a path carries from page to page.
 
-A row of log-alpha is rescaled so that its alphas sum to 1, a row of delta so that its maximum is 0. Neither changes
-anything that is asked of a row (which state, with what share), and neither grows with the path. A state that a position
-does not admit has potential 0, that is a logarithm of -inf; each position admits one at least.
+A row of log-alpha is rescaled so that its alphas sum to 1, a row of delta so that its maximum is 0. So rows do not grow
+with the path, and what is asked of a row (which state, with what share) stays the same. A state that a position does
+not admit has potential 0 and so the logarithm -inf; each position admits at least one state.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ Reals: TypeAlias = NDArray[np.float64]
 Sparse: TypeAlias = Any  # scipy.sparse.csr_matrix
 Carried: TypeAlias = Floats | Reals  # (n, k), or (1, k): the same for all n
 
-LEAST = np.finfo(np.float32).tiny  # a chance that has a logarithm
+LEAST = np.finfo(np.float32).tiny  # smaller chances are taken for this one, so that they have a logarithm
 
 CURE = "retrain or start again from the seeds"
 _IMPOSSIBLE = f"this path carries a row in which no state is possible: {CURE}"
 
 
 def log_sum(logs: Reals, axis: int = -1) -> Reals:
-    """log sum exp along an axis that holds a finite value everywhere."""
+    """log sum exp along an axis; there must be a finite value everywhere along it."""
     top = logs.max(axis=axis, keepdims=True)
     summed: Reals = np.log(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis)
     return summed
 
 
 def rescaled(rows: Reals, *, best: bool) -> Reals:
-    """alphas that sum to 1, or, with `best`, deltas of which the largest is 1; both as logarithms."""
+    """As logarithms: alphas that sum to 1 or, with `best`, deltas of which the largest is 1."""
     return rows - (rows.max(axis=-1) if best else log_sum(rows))[:, None]
 
 
 def shares(rows: Carried) -> Reals:
-    """What part of its row each state has, (n, k): alpha(y) / sum of alpha."""
+    """The share of each state in its row, (n, k): alpha(y) / sum of alpha."""
     logs = np.asarray(rows, np.float64)
     return np.exp(logs - log_sum(logs)[:, None])
 
 
 def carried(rows: Carried, states: int) -> Reals:
-    """The rows that paths carry, if they can be of a model with so many states."""
+    """The rows that paths carry, if a model with so many states can have made them."""
     logs = np.atleast_2d(np.asarray(rows, np.float64))
     if logs.shape[1] != states:
         raise ForagerError(f"model has {states} states, this path carries {logs.shape[1]}: {CURE}")
@@ -55,14 +55,14 @@ def carried(rows: Carried, states: int) -> Reals:
 
 
 def finite(row: Floats) -> Floats:
-    """A row that a link carried, if all of it is finite."""
+    """A row that a link carried, if all its numbers are finite."""
     if not math.isfinite(row.sum()):
         raise ForagerError(_IMPOSSIBLE)
     return row
 
 
 def observed(observations: Sparse, features: int) -> Sparse:
-    """Observations, if they can be of a model with so many features."""
+    """The observations, if they are of a model with so many features."""
     if observations.shape[1] != features:
         raise ForagerError(
             f"model has {features} features, this page is described by {observations.shape[1]}: "

@@ -1,20 +1,20 @@
-"""C-value: how much of a term a candidate is, and the ranked lists of terms that come of it.
+"""C-value: how good a term a candidate is, and the ranked lists of terms.
 
     C(a) = w(|a|) f(a)                                   no longer candidate contains a
     C(a) = w(|a|) (f(a) - mean of f(b) over b in T_a)    T_a: the longer candidates that contain a
 
-|a| is the number of words, f(a) how often a stands in the document (see `phrases`); b contains a if the words of a
-stand in it one after another. Candidates with C > 0 are terms.
+|a| is the number of words, f(a) how often a occurs in the document (see `phrases`). b contains a if the words of a
+follow each other in b. Candidates with C > 0 are terms.
 
     thesis   w(n) = log2(n)        single words have C = 0: only phrases are terms
     all      w(n) = log2(n + 1)    ours
 
-Of several documents each has its own list; theirs together is the union, and a term weighs what it weighs most.
+Each document has its own list. The list of several documents is the union, and a term has its largest weight.
 
     C'(a) = C(a) log((N + 1) / (df(a) + 1)) / log(N + 1)
 
-is the C-value normalised by rarity in a sample of N documents, df(a) of which have a as a candidate: a term that the
-sample does not know keeps its C, one that is everywhere has 0.
+is the C-value normalised by rarity in a sample of N documents, df(a) of which have a as a candidate. A term that is not
+in the sample keeps its C; a term of all documents has 0.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from forager.types import Floats, Page
 
 
 class Mode(StrEnum):
-    """Which phrases are candidates, and what their length counts."""
+    """Which phrases are candidates, and how much their length counts."""
 
     ALL = "all"
     THESIS = "thesis"
@@ -50,18 +50,18 @@ class TermList:
 
     terms: tuple[str, ...]
     weights: Floats  # all above 0
-    spoken: bool = True  # False: no document was in a language that the tagger knows
+    spoken: bool = True  # False: the tagger knew the language of no document
 
     @classmethod
     def of(cls, weights: Mapping[str, float], *, spoken: bool = True) -> Self:
-        """Ranked; what weighs nothing is left out."""
-        single = {term: np.float32(weight) for term, weight in weights.items() if weight > 0}  # as they are kept
+        """The terms with a weight above 0, ranked."""
+        single = {term: np.float32(weight) for term, weight in weights.items() if weight > 0}  # ranked as they are kept
         ranked = sorted(single, key=lambda term: (-single[term], term))
         return cls(tuple(ranked), np.array([single[term] for term in ranked], np.float32), spoken)
 
     @classmethod
     def union(cls, lists: Iterable[TermList]) -> Self:
-        """C_t is the maximum over the lists."""
+        """All terms of the lists, each with its largest weight."""
         most: dict[str, float] = {}
         spoken: list[bool] = []
         for each in lists:
@@ -79,7 +79,7 @@ class TermList:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rarity:
-    """In how many documents of a sample each candidate is."""
+    """How many documents of a sample have each candidate."""
 
     documents: int
     df: Mapping[str, int]
@@ -93,18 +93,18 @@ class Rarity:
         return cls(documents, df)
 
     def __call__(self, term: str) -> float:
-        """From 0, in every document, to 1, in none. Without a sample all terms are as rare."""
+        """From 0, if every document has the term, to 1, if none has it. Always 1 without a sample."""
         most = math.log(self.documents + 1)
         return 1 - math.log(self.df.get(term, 0) + 1) / most if most else 1.0
 
 
 def candidates_of(page: Page, mode: Mode = Mode.ALL, *, longest: int = LONGEST) -> Candidates:
-    """What may be terms of a page; the mode says by which grammar."""
+    """What may be terms of a page, by the grammar of the mode."""
     return _phrases(longest, mode is Mode.ALL).candidates(page.leaves, page.language)
 
 
 def rank(candidates: Candidates, mode: Mode = Mode.ALL, rarity: Rarity | None = None) -> TermList:
-    """The terms of one document. Plain words, of a language that the tagger does not know, weigh as in mode `all`."""
+    """The terms of one document. Single words of a language that the tagger does not know weigh as in mode `all`."""
     weights = c_values(candidates.counts, mode if candidates.spoken else Mode.ALL)
     if rarity is not None:
         weights = {term: weight * rarity(term) for term, weight in weights.items()}
@@ -125,7 +125,7 @@ def c_values(counts: Mapping[str, int], mode: Mode = Mode.ALL) -> dict[str, floa
 
 
 def _parts(term: str) -> Iterator[str]:
-    """The runs of consecutive words of a term, without itself."""
+    """The runs of consecutive words of a term, but not the term itself."""
     words = term.split(" ")
     for length in range(1, len(words)):
         for start in range(len(words) - length + 1):
@@ -134,5 +134,5 @@ def _parts(term: str) -> Iterator[str]:
 
 @cache
 def _phrases(longest: int, participles: bool) -> Phrases:
-    """One for all pages, because it remembers words."""
+    """One object for all pages, because it remembers words."""
     return Phrases(longest=longest, participles=participles)

@@ -3,34 +3,37 @@
     LS(s,t) = |P(h_s) ∩ P(h_t)| / (|P(h_s)| + |P(h_t)|)  +  |P(s) ∩ P(t)| / (|P(s)| + |P(t)|)
             = [h_s = h_t] / 2  +  |P(s) ∩ P(t)| / (|P(s)| + |P(t)|)
 
-With N(g,t) = 1 where t has the n-gram g, and M(s,g) likewise for the texts, |P(s) ∩ P(t)| = (M N)(s,t): a product of
-two sparse matrices. An n-gram that no term of the model has adds nothing to it: M needs columns for those of the model
-only. Two texts with the same head share the head itself, so LS is 0 wherever M N is, and nothing is computed but the
-entries of that product.
+P(t) is the set of n-grams of t, and h_t its head (`forager.learn.lexical.profiles`).
 
-A context is compared by its best n-gram. Take the first word off an n-gram, or the last, if the term does not have it:
-what the two share stays, |P| shrinks, and no head that matched is lost. So the best n-gram for a term begins and ends
-with words of that term; few do. And where the first word comes again at the end, taking it off loses nothing but
-n-grams of two words and more that begin with it: if no term has the first two words, the rest is as good.
+Let N(g,t) = 1 where term t has the n-gram g, and M(s,g) = 1 where text s has it. Then |P(s) ∩ P(t)| = (M N)(s,t), a
+product of two sparse matrices. M needs columns only for the n-grams of the model, because others add nothing. Two texts
+with the same head share the head itself. So LS is 0 wherever M N is 0, and only the entries of that product are
+computed.
+
+A context is compared by its best n-gram. If a term does not have the first word of an n-gram, take that word away: what
+the two share stays the same, |P| shrinks, and no matching head is lost. The same holds for the last word. So the best
+n-gram for a term begins and ends with words of that term, and only few n-grams do. If the first word occurs again at
+the end, taking it away loses only n-grams of two words and more that begin with it. So if no term has the first two
+words, the rest is as good.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.learn.chains.rows import Reals, Sparse
 from forager.learn.lexical.profiles import Places, Profiles, Texts, rows_of, spans
+from forager.learn.tfidf import find
 from forager.types import Mask, Ragged, Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Similar:
+class SimilarPairs:
     """Pairs of a text and a term with LS > 0."""
 
     texts: Places  # (e,) ascending
@@ -39,21 +42,21 @@ class Similar:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Runs:
-    """n-grams of some windows, and where they stand."""
+class WindowNgrams:
+    """n-grams of some windows of text, and where they occur."""
 
     starts: Places  # (r,) among the words of all windows
     lengths: Places  # (r,) in words
-    ends: Places  # (r,) its first and its last word, as a row of `Incidence.both`
-    windows: Places  # (o,) the window of each occurrence,
-    which: Places  # (o,) and of which n-gram it is one
+    ends: Places  # (r,) the first and the last word, as a row of `Incidence.both`
+    windows: Places  # (o,) the window of each occurrence
+    which: Places  # (o,) the n-gram of each occurrence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grams:
+class NgramTree:
     """All n-grams of some terms, as nodes of a tree.
 
-    The first v nodes are the v words; node v + i is the n-gram `steps[i] // v` with the word `steps[i] % v` behind it.
+    The first v nodes are the v words; node v + i is the n-gram `steps[i] // v` followed by the word `steps[i] % v`.
     """
 
     words: Terms  # ascending
@@ -77,7 +80,7 @@ class Grams:
         return len(self.words) + len(self.steps)
 
     def pair(self, first: Places, second: Places) -> Places:
-        """A number for each two words, by their numbers; that of the node of two words is among `steps`."""
+        """A number for each pair of words, given by their numbers. If the pair is a node, `steps` has this number."""
         return first * len(self.words) + second
 
     def nodes(self, texts: Ragged) -> Ragged:
@@ -89,7 +92,7 @@ class Grams:
         return Ragged((keys % max(len(self), 1)).astype(np.uint32), offsets)
 
     def _walk(self, texts: Ragged) -> Iterator[tuple[Places, Places]]:
-        """Where n-grams of the tree start, and which they are: single words first, then pairs, …"""
+        """Where n-grams of the tree start, and which nodes they are: single words first, then pairs, …"""
         at, known = find(texts.values, self.words)
         ends = texts.offsets[1:][rows_of(texts)]
         starts, length = np.flatnonzero(known), 0
@@ -106,30 +109,30 @@ class Grams:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Incidence:
-    """The terms of a model, ready to be compared with."""
+    """The terms of a model, ready to be compared with texts."""
 
     terms: Profiles
-    grams: Grams
+    grams: NgramTree
     having: Sparse  # N: (nodes, terms)
     cells: Places  # ascending: node * terms + term wherever N is 1
-    ends: Places  # ascending: the pairs of words, a word with itself among them, that one and the same term has
-    both: Ragged  # for each such pair the terms that have it
+    ends: Places  # ascending: the pairs of words that one term has, also a word with itself
+    both: Ragged  # for each such pair, the terms that have it
 
     @classmethod
     def of(cls, texts: Texts) -> Self:
         terms = Profiles.of(texts)
-        grams = Grams.of(terms.words)
+        grams = NgramTree.of(terms.words)
         nodes = grams.nodes(terms.words)
         cells = np.sort(nodes.values.astype(np.int64) * len(terms) + rows_of(nodes))
         return cls(terms, grams, _matrix(nodes, len(grams)).T.tocsr(), cells, *_ends(grams, nodes))
 
-    def similar(self, given: Profiles) -> Similar:
-        """All pairs of a given text and a term."""
+    def similar(self, given: Profiles) -> SimilarPairs:
+        """All pairs of a given text and a term with LS > 0."""
         shared = _matrix(self.grams.nodes(given.words), len(self.grams)) @ self.having
         texts = np.repeat(np.arange(len(given)), np.diff(shared.indptr))
         return self._similar(given, texts, shared.indices, shared.data)
 
-    def similar_runs(self, windows: Ragged, runs: Runs) -> Similar:
+    def similar_runs(self, windows: Ragged, runs: WindowNgrams) -> SimilarPairs:
         """Pairs of an n-gram and a term that has its first and its last word."""
         given = Profiles.of(spans(windows, runs.starts, runs.lengths))
         found = self.both.take(runs.ends)
@@ -139,19 +142,19 @@ class Incidence:
         _, there = find(nodes.values * np.int64(len(self.terms)) + terms[pairs], self.cells)
         return self._similar(given, texts, terms, np.bincount(pairs[there], minlength=len(texts)))
 
-    def _similar(self, given: Profiles, texts: Places, terms: Places, shared: Places | Reals) -> Similar:
+    def _similar(self, given: Profiles, texts: Places, terms: Places, shared: Places | Reals) -> SimilarPairs:
         values = shared / (given.sizes[texts] + self.terms.sizes[terms])
         values += 0.5 * (given.heads[texts] == self.terms.heads[terms])
-        return Similar(texts, terms, values)
+        return SimilarPairs(texts, terms, values)
 
-    def promising(self, windows: Ragged) -> Runs:
-        """n-grams of the windows among which is, for each term, one with the largest LS; each single word once."""
+    def promising(self, windows: Ragged) -> WindowNgrams:
+        """n-grams of the windows. For each term one with the largest LS is among them. A single word is there once."""
         at, known = find(windows.values, self.grams.words)
         places = np.flatnonzero(known)
         words, first, which = np.unique(at[places], return_index=True, return_inverse=True)
         starts, lengths, ends = self._longer(windows, at, known)
         rows = rows_of(windows)
-        return Runs(
+        return WindowNgrams(
             np.concatenate((places[first], starts)),
             np.concatenate((np.ones(len(words), np.int64), lengths)),
             np.concatenate((find(self.grams.pair(words, words), self.ends)[0], ends)),
@@ -160,7 +163,7 @@ class Incidence:
         )
 
     def _longer(self, windows: Ragged, at: Places, known: Mask) -> tuple[Places, Places, Places]:
-        """Start, length and ends of the promising n-grams of two words and more."""
+        """Start, length and ends of the promising n-grams of two and more words."""
         until = windows.offsets[1:][rows_of(windows)]
         opens = np.zeros(len(at), bool)  # the first two words are an n-gram of the model
         opens[:-1] = known[1:] & find(self.grams.pair(at[:-1], at[1:]), self.grams.steps)[1]
@@ -184,21 +187,13 @@ def similarities(given: Texts, terms: Texts) -> Reals:
     return table
 
 
-def find(wanted: NDArray[Any], among: NDArray[Any]) -> tuple[Places, Mask]:
-    """Where each is among ascending values, and whether it is there at all."""
-    if not len(among):
-        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
-    at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
-    return at, among[at] == wanted
-
-
 def _matrix(nodes: Ragged, columns: int) -> Sparse:
     """(rows, columns): 1 where a row has the node."""
     return csr_matrix((np.ones(len(nodes.values)), nodes.values, nodes.offsets), (len(nodes), columns))
 
 
-def _ends(grams: Grams, nodes: Ragged) -> tuple[Places, Ragged]:
-    """The pairs of words that a term has, ascending, and for each pair the terms."""
+def _ends(grams: NgramTree, nodes: Ragged) -> tuple[Places, Ragged]:
+    """The pairs of words that some term has, ascending, and for each pair the terms that have it."""
     is_word = nodes.values < len(grams.words)
     terms = rows_of(nodes)[is_word]
     offsets = np.searchsorted(terms, np.arange(len(nodes) + 1))

@@ -1,6 +1,7 @@
 """A topic as a path of levels, each a list of terms: level 1 is the target, 2 its parent, …
 
-n is the number of the highest level that has terms. With LS of `forager.learn.lexical.incidence`, level i scores
+n is the number of the highest level that has terms. With LS of `forager.learn.lexical.incidence`, the scores at level i
+are
 
     content(a, i)    = sum over t in level i of LS(a, t) / |level i|
     context(l, r, i) = max over t in level i and p in P(l) or P(r) of LS(p, t)
@@ -8,41 +9,43 @@ n is the number of the highest level that has terms. With LS of `forager.learn.l
     boundary_i       = mean over the other levels j that have terms of page(level j, i)
 
 where a is an anchor text, taken as one term, l and r are the k words left and right of the anchor, and d is the terms
-of a page. Weighted by C-values, C_t LS stands for LS in content and context, (C_p + C_t) / 2 LS in page and boundary.
+of a page. If scores are weighted by C-values, C_t LS stands for LS in content and context, and (C_p + C_t) / 2 LS in
+page and boundary.
 
-A link's content or context is at the level with the highest score, in a tie at the one nearest to the target. A page is
-there only if that score also reaches the level's boundary. Where all scores are 0, or the boundary is not reached, the
-level is n + 1: outside. A level without terms keeps its number, scores 0 and is never chosen.
+The content or context of a link is at the level with the highest score; in a tie at the level nearest to the target.
+For a page that score must also reach the boundary of the level. If all scores are 0, or the boundary is not reached,
+the level is n + 1: outside. A level without terms keeps its number, scores 0 and is never chosen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.learn.chains.rows import Reals
-from forager.learn.lexical.incidence import Incidence, Similar
-from forager.learn.lexical.lists import Weights, checked_sizes, term_lists
-from forager.learn.lexical.profiles import Places, Profiles, Texts, first_words, hashed, last_words
-from forager.types import Floats, Ids, Parts, Ragged
+from forager.learn.lexical.incidence import Incidence, SimilarPairs
+from forager.learn.lexical.profiles import Places, Profiles, Texts, first_words, hashed, last_words, spans
+from forager.learn.linear import Reals
+from forager.types import Floats, Ids, Links, Page, Parts, Ragged
 from forager.web.text import words
 
+TermWeights: TypeAlias = Sequence[float] | Floats | Reals
+
 FEATURE_VERSION = 1  # of what a word is and how terms are compared
-NARROWEST, WIDEST = 4, 10  # words either side of a link that may be its context
+NARROWEST, WIDEST = 4, 10  # bounds of k
 CLOSE = 1e-9  # scores that differ by less are equal: the same numbers may have been summed in another order
-SAME_HEAD = 0.5  # LS of two terms is larger if they have the same head, and smaller if not
+SAME_HEAD = 0.5  # LS is above it if two terms have the same head, and below it if not
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LevelSettings:
     weighted: bool = False  # by C-values
     context: int = 6  # k
-    strict: bool = True  # the highest score of a page must reach its boundary; if not: the highest of those that do
-    parent_terms: int = 0  # at level 1 only pages with the heads of so many terms of the parent that the target has not
+    strict: bool = True  # the highest score must reach its boundary; False: take the highest of those that reach theirs
+    parent_terms: int = 0  # a page of level 1 must have the heads of so many terms that only its parent level has
 
     def __post_init__(self) -> None:
         if not NARROWEST <= self.context <= WIDEST:
@@ -52,52 +55,71 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """Two texts that are alike."""
+class TermMatch:
+    """A text of a page or link that is like a term of a level."""
 
-    text: str  # of the page or link
-    term: str  # of the level
+    text: str
+    term: str
     level: int
-    value: float  # LS, weighted where scores are
+    value: float  # LS, weighted if scores are
 
 
-class Place(NamedTuple):
-    """Where a page lies."""
+class PagePlace(NamedTuple):
+    """The level of a page, and how well it fits the target."""
 
     level: int
     score: float  # s, that of level 1
 
     @property
     def finer(self) -> float:
-        """Level less s / (1 + s): pages of one level are told apart, and levels keep their order."""
+        """Level minus s / (1 + s): pages of one level differ, and the order of levels stays."""
         return self.level - self.score / (1 + self.score)
 
 
-class TopicLevels:
-    """What the pages of each level of a path speak of.
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkTexts:
+    """The words of the anchor of each link, and those left and right of it: hashed, a row for each link."""
 
-    Anchors and contexts may be given as text, or as rows of hashed words such as a page has; all links at once.
+    anchors: Ragged
+    lefts: Ragged
+    rights: Ragged
+
+    @classmethod
+    def of(cls, page: Page, links: Links, context: int) -> Self:
+        """`context`: so many words on either side, in whatever elements they stand; fewer at the ends of the page."""
+        words = page.terms
+        starts, ends = words.offsets[links.first_leaf], words.offsets[links.last_leaf + 1]
+        before = np.minimum(starts, context)
+        behind = np.minimum(len(words.values) - ends, context)
+        lefts, rights = spans(words, starts - before, before), spans(words, ends, behind)
+        return cls(spans(words, starts, ends - starts), lefts, rights)
+
+
+class TopicLevels:
+    """The terms of each level of a path; gives the levels of links and pages.
+
+    Anchors and contexts of many links are given at once, as texts or as rows of hashed words.
     """
 
     def __init__(
         self,
         terms: Sequence[Sequence[str]],
-        weights: Sequence[Weights] | None = None,
-        settings: Settings | None = None,
+        weights: Sequence[TermWeights] | None = None,
+        settings: LevelSettings | None = None,
     ) -> None:
-        """`terms`: of each level, from the target up; `weights`: their C-values, 1 each if not given."""
-        self.settings = settings or Settings()
-        lists = term_lists(terms, weights)
+        """`terms` of each level, from the target up; `weights`: their C-values, all 1 if not given."""
+        self.settings = settings or LevelSettings()
+        lists = _term_lists(terms, weights)
         self.terms = tuple(tuple(level) for level in lists)
         self.weights: tuple[Floats, ...] = tuple(np.array(list(level.values()), np.float32) for level in lists)
-        self._sizes = checked_sizes([len(level) for level in lists])
+        self._sizes = _checked_sizes([len(level) for level in lists])
         self.count = len(self._sizes)  # n
         self._all = [term for level in self.terms for term in level]
-        self._weights = np.concatenate(self.weights).astype(np.float64)  # of all terms, as are the next three
+        self._weights = np.concatenate(self.weights).astype(np.float64)  # of all terms; so are the next three
         self._levels = np.repeat(np.arange(self.count), self._sizes)  # from 0
         self._model = Incidence.of(self._all)
         self._of_parent = self._only_of_parent()
-        self.boundaries = self._boundaries()  # (n,), inf of a level without terms
+        self.boundaries = self._boundaries()  # (n,), inf for a level without terms
 
     @property
     def outside(self) -> int:
@@ -117,7 +139,7 @@ class TopicLevels:
         return self._nearest(self.content_scores(anchors))
 
     def context_scores(self, lefts: Texts, rights: Texts) -> Reals:
-        """(links, n). Of what stands left and right of a link the nearest k words count."""
+        """(links, n). Only the nearest k words left and right of a link count."""
         windows = self._windows(lefts, rights)
         runs = self._model.promising(windows)
         pairs = self._model.similar_runs(windows, runs)
@@ -129,27 +151,27 @@ class TopicLevels:
     def context_levels(self, lefts: Texts, rights: Texts) -> Ids:
         return self._nearest(self.context_scores(lefts, rights))
 
-    def page_scores(self, terms: Sequence[str], weights: Weights | None = None) -> Reals:
+    def page_scores(self, terms: Sequence[str], weights: TermWeights | None = None) -> Reals:
         """(n,)"""
         return self._page(Profiles.of(terms), weights)[0]
 
-    def page_level(self, terms: Sequence[str], weights: Weights | None = None) -> int:
+    def page_level(self, terms: Sequence[str], weights: TermWeights | None = None) -> int:
         return self.page_place(terms, weights).level
 
-    def page_place(self, terms: Sequence[str], weights: Weights | None = None) -> Place:
+    def page_place(self, terms: Sequence[str], weights: TermWeights | None = None) -> PagePlace:
         scores, pairs = self._page(Profiles.of(terms), weights)
         level = self._bounded(scores)
         if level == 1 and not self._has_parent(pairs):
             level = self._bounded(np.concatenate(([0.0], scores[1:])))
-        return Place(level, float(scores[0]))
+        return PagePlace(level, float(scores[0]))
 
-    # ---- the words behind a score, strongest first ------------------------------------------------------------------
+    # ---- why: the words behind a score, strongest first -------------------------------------------------------------
 
-    def content_matches(self, anchor: str) -> list[Match]:
+    def content_matches(self, anchor: str) -> list[TermMatch]:
         pairs = self._model.similar(Profiles.of([anchor]))
         return self._matches([anchor], pairs, self._by_term(pairs))
 
-    def context_matches(self, left: str, right: str) -> list[Match]:
+    def context_matches(self, left: str, right: str) -> list[TermMatch]:
         windows = self._windows([left], [right])
         spoken = words(left)[-self.settings.context :] + words(right)[: self.settings.context]
         runs = self._model.promising(windows)
@@ -157,14 +179,14 @@ class TopicLevels:
         ends = zip(runs.starts.tolist(), (runs.starts + runs.lengths).tolist(), strict=True)
         return self._matches([" ".join(spoken[start:end]) for start, end in ends], pairs, self._by_term(pairs))
 
-    def page_matches(self, terms: Sequence[str], weights: Weights | None = None) -> list[Match]:
+    def page_matches(self, terms: Sequence[str], weights: TermWeights | None = None) -> list[TermMatch]:
         given = Profiles.of(terms)
         pairs = self._model.similar(given)
         return self._matches(terms, pairs, self._by_both(pairs, self._own(weights, given)))
 
-    def _matches(self, texts: Sequence[str], pairs: Similar, values: Reals) -> list[Match]:
+    def _matches(self, texts: Sequence[str], pairs: SimilarPairs, values: Reals) -> list[TermMatch]:
         found = zip(pairs.texts.tolist(), pairs.terms.tolist(), values.tolist(), strict=True)
-        made = [Match(texts[s], self._all[t], int(self._levels[t]) + 1, value) for s, t, value in found]
+        made = [TermMatch(texts[s], self._all[t], int(self._levels[t]) + 1, value) for s, t, value in found]
         return sorted(dict.fromkeys(made), key=lambda match: (-match.value, match.level, match.term, match.text))
 
     # ---- keeping ----------------------------------------------------------------------------------------------------
@@ -174,7 +196,7 @@ class TopicLevels:
         return {"terms": terms, "weights": np.concatenate(self.weights), "feature_version": FEATURE_VERSION}
 
     @classmethod
-    def from_parts(cls, parts: Parts, settings: Settings | None = None) -> Self:
+    def from_parts(cls, parts: Parts, settings: LevelSettings | None = None) -> Self:
         if int(parts["feature_version"]) != FEATURE_VERSION:
             told = f"version {int(parts['feature_version'])}, this program has version {FEATURE_VERSION}"
             raise ForagerError(f"the terms of this topic path are of {told}: make them again")
@@ -187,35 +209,35 @@ class TopicLevels:
     # ---- steps ------------------------------------------------------------------------------------------------------
 
     def _windows(self, lefts: Texts, rights: Texts) -> Ragged:
-        """The left ones, then the right ones."""
+        """The k words left of each link, then the k words right of each."""
         if len(lefts) != len(rights):
             raise ValueError(f"{len(lefts)} links have a left side and {len(rights)} a right one")
         k = self.settings.context
         return Ragged.concat([last_words(hashed(lefts), k), first_words(hashed(rights), k)])
 
-    def _by_term(self, pairs: Similar) -> Reals:
-        """LS, or C_t LS."""
+    def _by_term(self, pairs: SimilarPairs) -> Reals:
+        """LS, or C_t LS if weighted."""
         return pairs.values * self._weights[pairs.terms] if self.settings.weighted else pairs.values
 
-    def _by_both(self, pairs: Similar, own: Reals) -> Reals:
-        """LS, or (C_p + C_t) / 2 LS."""
+    def _by_both(self, pairs: SimilarPairs, own: Reals) -> Reals:
+        """LS, or (C_p + C_t) / 2 LS if weighted."""
         mean = (own[pairs.texts] + self._weights[pairs.terms]) / 2 if self.settings.weighted else 1.0
         return pairs.values * mean
 
-    def _own(self, weights: Weights | None, given: Profiles) -> Reals:
+    def _own(self, weights: TermWeights | None, given: Profiles) -> Reals:
         """C_p of each term of a page."""
         own = np.ones(len(given)) if weights is None else np.asarray(weights, np.float64)
         if len(own) != len(given):
             raise ForagerError(f"a page has {len(given)} terms and {len(own)} weights: give one for each term")
         return own
 
-    def _highest(self, pairs: Similar, values: Reals, texts: int) -> Reals:
+    def _highest(self, pairs: SimilarPairs, values: Reals, texts: int) -> Reals:
         """(texts, n): the highest value that each text has at each level."""
         highest = np.zeros(texts * self.count)
         np.maximum.at(highest, pairs.texts * self.count + self._levels[pairs.terms], values)
         return highest.reshape(texts, self.count)
 
-    def _page(self, given: Profiles, weights: Weights | None) -> tuple[Reals, Similar]:
+    def _page(self, given: Profiles, weights: TermWeights | None) -> tuple[Reals, SimilarPairs]:
         pairs = self._model.similar(given)
         values = self._by_both(pairs, self._own(weights, given))
         highest = self._highest(pairs, values, len(given))
@@ -233,7 +255,7 @@ class TopicLevels:
         return np.where(self._sizes > 0, mean, np.inf)
 
     def _nearest(self, scores: Reals) -> Ids:
-        """For each row the first level with the highest score, n + 1 if there is none above 0."""
+        """For each row the first level with the highest score; n + 1 if no score is above 0."""
         fits = (scores > 0) & (scores >= scores.max(axis=1, keepdims=True) - CLOSE)
         return np.where(fits.any(axis=1), fits.argmax(axis=1) + 1, self.outside).astype(np.int32)
 
@@ -244,13 +266,51 @@ class TopicLevels:
         return int(fits.argmax()) + 1 if fits.any() else self.outside
 
     def _only_of_parent(self) -> Places:
-        """The terms of the nearest level above the target, but for those that the target has too."""
+        """The terms of the nearest level above the target, without those that the target has too."""
         parent = int(np.flatnonzero(self._sizes)[1])
         rows = self._model.terms.words
         of_target = {rows[t].tobytes() for t in np.flatnonzero(self._levels == 0).tolist()}
         above = np.flatnonzero(self._levels == parent).tolist()
         return np.array([t for t in above if rows[t].tobytes() not in of_target], np.int64)
 
-    def _has_parent(self, pairs: Similar) -> bool:
+    def _has_parent(self, pairs: SimilarPairs) -> bool:
         alike = np.unique(pairs.terms[pairs.values > SAME_HEAD])
         return int(np.isin(alike, self._of_parent).sum()) >= self.settings.parent_terms
+
+
+def _term_lists(terms: Sequence[Sequence[str]], weights: Sequence[TermWeights] | None) -> list[dict[str, float]]:
+    """For each level its distinct terms, spelt as they were given first, each with its largest weight."""
+    given = [np.ones(len(level), np.float32) for level in terms] if weights is None else weights
+    if len(given) != len(terms):
+        raise ForagerError(f"a topic path has {len(terms)} levels, and weights for {len(given)}: give weights for each")
+    return [_distinct(number, *level) for number, level in enumerate(zip(terms, given, strict=True), 1)]
+
+
+def _distinct(number: int, terms: Sequence[str], weights: TermWeights) -> dict[str, float]:
+    known = np.asarray(weights, np.float32)
+    if len(known) != len(terms):
+        raise ForagerError(f"level {number} has {len(terms)} terms and {len(known)} weights: give one for each term")
+    if not (np.isfinite(known) & (known >= 0)).all():
+        raise ForagerError(f"level {number} has a weight that is negative or no number: give C-values of 0 or more")
+    spelt: dict[bytes, str] = {}
+    largest: dict[str, float] = {}
+    profiles = Profiles.of(terms)
+    for row, (term, weight) in enumerate(zip(terms, known.tolist(), strict=True)):
+        if profiles.sizes[row]:
+            name = spelt.setdefault(profiles.words[row].tobytes(), term)
+            largest[name] = max(weight, largest.get(name, 0.0))
+    return largest
+
+
+def _checked_sizes(sizes: Sequence[int]) -> Places:
+    """The number of terms of each level, up to the highest level that has any; the target and one more must have."""
+    having = [number for number, size in enumerate(sizes, 1) if size]
+    if not having:
+        raise ForagerError("no level of this topic path has terms: give example pages with text for each level")
+    if len(sizes) == 1:
+        raise ForagerError("a topic path of one level has no other to compare with: name the topics above it too")
+    if having[0] != 1:
+        raise ForagerError("level 1 of this topic path, the target, has no terms: give example pages with text for it")
+    if len(having) == 1:
+        raise ForagerError("only the target of this topic path has terms: give example pages for a level above it")
+    return np.array(sizes[: having[-1]], np.int64)

@@ -1,16 +1,17 @@
 """Words with their parts of speech, sentence by sentence: textblob's PatternTagger without textblob's imports.
 
-That tagger knows no context. A word has the tag (Penn Treebank) of the lexicon; as the first of a sentence it may also
-have that of its lower case; a word that is not there is a name (NNP) if it is capitalised, a number (CD) if it is made
-of digits, and else goes by its ending, a noun (NN) at last. So a tag can be remembered with the word, and all that is
-needed of textblob is one file; to import it would take more than a second and bring nltk along.
+That tagger knows no context. A word has the tag (Penn Treebank) that the lexicon gives it. At the start of a sentence a
+word may also have the tag of its lower case. A word that is not in the lexicon is a name (NNP) if it is capitalised, a
+number (CD) if it is made of digits; else its ending decides, and without a known ending it is a noun (NN). So a tag can
+be remembered with the word, and one file of textblob is enough. To import textblob would take more than a second and
+import nltk too.
 
-A text is cut at white space; then quotation marks become words of their own, and so does each punctuation mark at
-either end of what is left, but the period of an abbreviation. "n't" is cut off. A sentence ends with . ! ? or ..., and
-what closes a quotation or bracket behind them still belongs to it; or with an empty line.
+A text is cut at white space. Then quotation marks become words of their own, and so does each punctuation mark at
+either end of a piece, except the period of an abbreviation. "n't" is cut off. A sentence ends with . ! ? or ..., or
+with an empty line; marks that close a quotation or bracket after these still belong to the sentence.
 
-Words and tags are those that textblob gives, with two exceptions: smileys fall apart, and what has more than `LONGEST`
-characters without a space is one word, whatever is in it, and cut.
+Words and tags are those that textblob gives, with two exceptions: smileys are cut into their characters, and a piece of
+more than `LONGEST` characters without a space is taken for one word and shortened.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from forager.errors import ForagerError
 
 Tagged: TypeAlias = tuple[str, str]  # a word as it is written, and its tag
 
-LONGEST = 100  # characters between two spaces that are looked into
-REMEMBERED = 1 << 16  # words, and pieces of text between two spaces
+LONGEST = 100  # characters; longer pieces between two spaces are not cut into words
+REMEMBERED = 1 << 16  # so many words, and so many pieces of text between two spaces
 
 _LEXICON = "en/en-lexicon.txt"
 _PUNCTUATION = tuple(",;:!?()[]{}`'\"@#$^&*+-|=~_")
@@ -43,7 +44,7 @@ _ABBREVIATION = re.compile(
     r"|(?:adj|adv|al|cf|comp|conf|def|ed|esp|etc|ex|fig|gen|id|int|Med|Mil|orig|pl|pred|pres|ref|vs)\."
 )
 
-# The last ending that fits decides.
+# The last line with a fitting ending decides.
 _ENDINGS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ing",), "VBG"),
     (("ly",), "RB"),
@@ -56,8 +57,10 @@ _NO_PLURAL = ("is", "ous", "ss")
 
 
 class Tagger:
+    """Gives the words of a text their tags."""
+
     def __init__(self, lexicon: Mapping[str, str]) -> None:
-        """The lexicon has a tag for each word it knows."""
+        """`lexicon`: word -> tag."""
         self._lexicon = lexicon
         self._tagged = lru_cache(REMEMBERED)(self._cut_and_look_up)
         self._first = lru_cache(REMEMBERED)(self._look_up_first)
@@ -74,7 +77,7 @@ class Tagger:
     def _sentences(self, text: str) -> Iterator[list[Tagged]]:
         pieces = text.split()
         if len(text) > LONGEST and max(map(len, pieces), default=0) > LONGEST:
-            pieces = [piece[: LONGEST + 1] for piece in pieces]  # because they are remembered
+            pieces = [piece[: LONGEST + 1] for piece in pieces]  # shortened, because pieces are remembered
         tagged = list(chain.from_iterable(map(self._tagged, pieces)))
         start, count = 0, len(tagged)
         for end in [at for at, (word, _) in enumerate(tagged, 1) if word in _ENDS]:
@@ -110,7 +113,7 @@ def english() -> Tagger:
 
 
 def cut(piece: str) -> tuple[str, ...]:
-    """The words and punctuation marks of what stands between two spaces."""
+    """The words and punctuation marks of a piece of text between two spaces."""
     if piece.isalpha() or len(piece) > LONGEST:
         return (piece,)
     if piece[-1] in ",;:)" and piece[:-1].isalpha():
@@ -120,7 +123,7 @@ def cut(piece: str) -> tuple[str, ...]:
 
 
 def _without_punctuation(part: str) -> Iterator[str]:
-    """Punctuation marks at the start, one by one, the word itself, then those at the end."""
+    """First the punctuation marks at the start, one by one, then the word itself, then the marks at the end."""
     while part.startswith(_PUNCTUATION):
         yield part[0]
         part = part[1:]

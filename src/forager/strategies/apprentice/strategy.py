@@ -1,25 +1,23 @@
-"""The apprentice of Chakrabarti, Punera & Subramanyam (2002): it learns on the job which links pay.
+"""The apprentice, as a strategy. See the package's docstring.
 
-The critic judges pages. The apprentice predicts from u alone what the critic will say of v: the features of (u,v) are
-<t,d>, the words around the link with their offsets in the leaves of u (`around`). Every (u,v) with both ends fetched is
-an instance, labelled with the critic's raw score of v. Naive Bayes over a low and a high bucket of relevance
-(`buckets`) predicts Pr(high | u,v); logistic regression and the linear unit (`regression`) may stand in for it.
+The features of (u,v) are <t,d>, the words around the link with their offsets in the leaves of u (features.py). Every
+(u,v) with both ends fetched is an instance, labelled with the critic's score of v. Naive Bayes over a low and a high
+bucket of relevance (forager/learn/naive_bayes.py) predicts Pr(high | u,v). Logistic regression or a linear unit
+(forager/learn/regression.py) may take its place.
 
-After each batch of pages the apprentice is trained, and all that waits is scored again with the new weights. Before
-there is anything to learn from, the prior is the baseline: Pr(c*|u).
-
-The score is the log-odds of Pr(high), with `combine` = mean or noisy-or the probability itself. The order is the same,
-but naive Bayes is so sure of itself that a float32 would call many probabilities 1. With z the learner's log-odds,
+The score is the log-odds of Pr(high); with `combine` = mean or noisy-or it is the probability itself. The order is the
+same, but naive Bayes is so sure of itself that a float32 would round many probabilities to 1. With z the learner's
+log-odds,
 
     score(u,v) = trust * log Pr(c*|u)/(1 - Pr(c*|u)) + z(u,v)
 
-trust = 0 is the paper. trust = 1 starts from what the baseline believes of this link instead of what holds for links in
+trust = 0 is the paper. trust = 1 starts from what the baseline believes of this link, not from what holds for links in
 general. Only pages u with Pr(c*|u) >= tau are expanded.
 
-Labels are the critic's raw scores, or calibrated ones, which are better judgements: `labels`.
+Labels are the critic's raw scores, or calibrated ones, which are better judgements: option `labels`.
 
-Active learning: of each batch only the share `active` with the largest |Pr(c*|u) - Pr(c*|v)|, where the baseline erred
-most, is learnt from.
+Active learning: of each batch only the share `active` with the largest |Pr(c*|u) - Pr(c*|v)| is learnt from. There the
+baseline was most wrong.
 """
 
 from __future__ import annotations
@@ -32,11 +30,9 @@ from typing import Literal, Self
 import numpy as np
 
 from forager.errors import ForagerError
-from forager.learn.buckets import Buckets, Smoothing
-from forager.learn.linear import Linear, number, sigmoid, slots
-from forager.learn.regression import Regression
-from forager.strategies.apprentice.around import Around, Kind
-from forager.strategies.apprentice.instances import Instances, most_surprising
+from forager.learn.linear import Linear, Regression, number, sigmoid, slots
+from forager.learn.naive_bayes import HashedNaiveBayes, Smoothing
+from forager.strategies.apprentice.features import LinkContext, WordFeature
 from forager.types import (
     NEVER,
     Combine,
@@ -52,18 +48,21 @@ from forager.types import (
     Waiting,
 )
 
-SUREST = 1e-7  # no page is taken for surer than this
+SUREST = 1e-7  # relevance is kept this far from 0 and 1, where log-odds are infinite
+ROOM = 1 << 22  # features of instances that may wait: 16 MB
 
 
 class Apprentice:
-    alone = True  # a link's new score needs nothing but its clues
+    """Learns from every link with two judged ends which links pay. clue = <t,d>; state = log-odds of u if `trust`"""
+
+    alone = True  # the new score of a link needs only its clues
 
     def __init__(
         self,
         *,
         classes: Sequence[str] = (),
         learner: Literal["naive-bayes", "logistic", "linear"] = "naive-bayes",
-        features: Kind = "offset",
+        features: WordFeature = "offset",
         d_max: int = 5,
         most: int = 100,
         topics: int = 0,
@@ -83,16 +82,16 @@ class Apprentice:
         _check(size, batch, most, d_max, active)
         self.combine, self.every = Combine(Policy(combine)), batch
         self.trust, self.tau, self.active, self.labels = trust, tau, active, labels
-        self.around = Around(features, d_max, most, tuple(classes), topics, cocitation)
-        self._learner: Buckets | Regression = (
-            Buckets(size, smoothing=smoothing, length=length)
+        self.context = LinkContext(features, d_max, most, tuple(classes), topics, cocitation)
+        self._learner: HashedNaiveBayes | Regression = (
+            HashedNaiveBayes(size, smoothing=smoothing, length=length)
             if learner == "naive-bayes"
             else Regression(size, logistic=learner == "logistic", rate=rate, passes=passes)
         )
-        self._made = f"{learner} on {features}, size {size}"  # what parts must agree on
-        self._model: Linear | None = None  # never changed, only replaced: a sweep may still be using it
+        self._made = f"{learner} on {features}, size {size}"  # saved parts must say the same
+        self._model: Linear | None = None  # replaced, never changed in place: a sweep may still be using it
         self._pages = 0  # since the last training
-        self._instances = Instances()  # since then
+        self._instances = WaitingInstances()  # since the last training
 
     # ---- learning
 
@@ -108,14 +107,14 @@ class Apprentice:
 
     def _train(self) -> None:
         chosen = most_surprising(self._instances.all(), self.active)
-        self._instances = Instances()
+        self._instances = WaitingInstances()
         self._learner.learn(chosen.clues, chosen.relevance)
         self._model = self._learner.linear()
 
     # ---- scoring
 
     def score(self, visit: Visit) -> ScoredLinks:
-        clues, prior = self.around(visit), self._prior(visit)
+        clues, prior = self.context(visit), self._prior(visit)
         if visit.judgement.relevance < self.tau:
             scores = np.full(len(clues), NEVER, np.float32)
         elif self._model is None:
@@ -146,16 +145,16 @@ class Apprentice:
         return sigmoid(log_odds) if self.combine.policy in (Policy.MEAN, Policy.NOISY_OR) else log_odds
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
-        """What adds up to the log-odds, by word and offset."""
+        """The terms of the sum that gives the log-odds, by word and offset."""
         prior, model = self._prior(visit), self._model
         if model is None:
             return [("relevance of the page", prior)]
-        row = self.around(visit).take(np.array([link]))
+        row = self.context(visit).take(np.array([link]))
         weights = model.weights[slots(row.values, len(model.weights))] * model.scale(row)[0]
         told = {"links in general": model.bias}
         if self.trust:
             told["relevance of the page"] = self.trust * prior
-        for name, weight in zip(self.around.names(visit, link), weights.tolist(), strict=True):
+        for name, weight in zip(self.context.names(visit, link), weights.tolist(), strict=True):
             told[name] = told.get(name, 0.0) + weight
         return sorted(told.items(), key=lambda item: -abs(item[1]))
 
@@ -166,18 +165,73 @@ class Apprentice:
 
     def from_parts(self, parts: Parts) -> Self:
         if (made := str(np.asarray(parts["made"]))) != self._made:
-            raise ForagerError(f"apprentice: this was learnt with {made}, wanted is {self._made}; set parameters alike")
+            raise ForagerError(
+                f"apprentice: this was learnt with {made}, the settings ask for {self._made}: use the same"
+            )
         new = copy(self)
         new._learner = self._learner.from_parts(parts)
         new._model = new._learner.linear()
-        new._instances, new._pages = Instances.of_parts(parts), int(number(parts, "pages"))
+        new._instances, new._pages = WaitingInstances.of_parts(parts), int(number(parts, "pages"))
         return new
 
     def merge(self, parts: Sequence[Parts]) -> Parts:
-        """Counts add, weights average; what waits to be learnt waits together."""
+        """Counts are added, weights averaged; instances that wait to be learnt are put together."""
         pages = sum(int(number(part, "pages")) for part in parts)
         learnt = self._learner.merge(parts)
-        return {**learnt, **Instances.of_parts(*parts).parts(), "made": self._made, "pages": pages}
+        return {**learnt, **WaitingInstances.of_parts(*parts).parts(), "made": self._made, "pages": pages}
+
+
+class WaitingInstances:
+    """Links with both ends judged that wait to be learnt from."""
+
+    def __init__(self, waiting: Sequence[Evidence] = ()) -> None:
+        self._waiting = [each for each in waiting if len(each.clues)]
+        self._features = sum(len(each.clues.values) for each in self._waiting)
+
+    def add(self, evidence: Evidence) -> None:
+        if len(evidence.clues):
+            self._waiting.append(evidence)
+            self._features += len(evidence.clues.values)
+
+    @property
+    def full(self) -> bool:
+        return self._features > ROOM
+
+    def all(self) -> Evidence:
+        nothing = np.empty(0, np.float32)
+        return Evidence(
+            Ragged.concat([each.clues for each in self._waiting]),
+            np.concatenate([nothing, *(each.relevance for each in self._waiting)]),
+            np.concatenate([nothing, *(each.source_relevance for each in self._waiting)]),
+        )
+
+    def parts(self) -> Parts:
+        waiting = self.all()
+        return {
+            "waiting_features": waiting.clues.values,
+            "waiting_offsets": waiting.clues.offsets,
+            "waiting_relevance": waiting.relevance,
+            "waiting_source_relevance": waiting.source_relevance,
+        }
+
+    @classmethod
+    def of_parts(cls, *parts: Parts) -> Self:
+        """The instances that wait in all these parts together."""
+        return cls([_evidence(each) for each in parts])
+
+
+def most_surprising(evidence: Evidence, share: float) -> Evidence:
+    """The share of the instances with the largest |Pr(c*|u) - Pr(c*|v)|, in the order they came."""
+    if share == 1:
+        return evidence
+    surprise = np.abs(evidence.source_relevance - evidence.relevance)
+    rows = np.sort(np.argsort(-surprise, kind="stable")[: int(np.ceil(share * len(surprise)))])
+    return Evidence(evidence.clues.take(rows), evidence.relevance[rows], evidence.source_relevance[rows])
+
+
+def _evidence(parts: Parts) -> Evidence:
+    clues = Ragged(np.asarray(parts["waiting_features"]), np.asarray(parts["waiting_offsets"]))
+    return Evidence(clues, np.asarray(parts["waiting_relevance"]), np.asarray(parts["waiting_source_relevance"]))
 
 
 def _check(size: int, batch: int, most: int, d_max: int, active: float) -> None:

@@ -1,16 +1,16 @@
-"""A trained path forager: its chain, what each state is worth, what labels there are, which features it knows.
+"""A trained path forager: its chain, the reward of each state, its labels, and the features it knows.
 
-Of c labels, *dual states* are c page-states and, in the same order, c link-states. A page is followed by links alone,
-and a link by a page, so that rows of alpha and delta need hold c numbers, and edges are two blocks: page to link, link
-to page. What travels with a link are the rows of its own position.
+*Dual states*: c labels make c page-states and, in the same order, c link-states. Only links follow a page, and only a
+page follows a link. So rows of alpha and delta have c numbers, and edges are two blocks: page to link, and link to
+page. The rows of its own position travel with a link.
 
-*Single states* are c page-states. A link has no position; the rows that travel with it are those of the page it leads
-to without what that page says itself, which is added when it is there:
+*Single states*: c labels make c page-states. A link has no position. The rows that travel with it are those of the page
+it leads to, before that page is seen. When the page is seen, they are multiplied by its own factor e^(W.f(y,P)):
 
     alpha_P(y) = e^(W.f(y,P)) sum over y' of alpha_u(y') e^(W.f(y',y,L))
 
-What is computed here is `Crf.forward` without the states that a position does not admit: alpha as chances that sum to
-1, delta as logarithms of which the largest is 0, in 32 bits. Both travel as logarithms.
+This computes `Crf.forward`, but only for the states that a position allows: alpha as probabilities that sum to 1, delta
+as logarithms with largest value 0, in 32 bits. Both travel as logarithms.
 """
 
 from __future__ import annotations
@@ -26,21 +26,24 @@ from forager.errors import ForagerError
 from forager.learn.chains.crf import Crf
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.rows import CURE, LEAST, Reals, finite
-from forager.learn.chains.vocabulary import Vocabulary
-from forager.learn.chains.weights import Weights
-from forager.strategies.crf.examples import FAIL, GOAL, Lessons
-from forager.strategies.link_features import Seen
+from forager.learn.chains.vocabulary import FeatureWeights, Vocabulary
+from forager.strategies.crf.examples import FAIL, GOAL, CrfExamples
+from forager.strategies.link_features import FeatureCodes
 from forager.types import Floats, Parts, Terms
 
 
-class Followed(NamedTuple):
-    label: str  # what the page is taken for: argmax of delta
+class CrfScores(NamedTuple):
+    """What the model says about a page and its n links."""
+
+    label: str  # the likeliest label of the page: argmax of delta
     state: Floats  # (n, 2c) log-alpha and delta of its links, which travel with them
     scores: Floats  # (n,) sum over y of R(y) alpha(y)
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class CrfModel:
+    """A conditional random field over the c labels of pages, with s states."""
+
     crf: Crf
     reward: Reals  # (s,) R(y)
     labels: tuple[str, ...]  # (c,)
@@ -52,59 +55,59 @@ class Model:
         return not self.crf.of(LINK).any()
 
     @cached_property
-    def _weights(self) -> Weights:
-        """What features add to the c states of their kind; single: those of pages."""
+    def _weights(self) -> FeatureWeights:
+        """What each feature adds to the c states of its kind. With single states: features of pages only."""
         of_pages = self.crf.weights[: len(self.pages), self.crf.of(PAGE)]
         if self.single:
-            return Weights(self.pages.terms, of_pages)
+            return FeatureWeights(self.pages.terms, of_pages)
         of_links = self.crf.weights[: len(self.links), self.crf.of(LINK)]
         terms = np.concatenate((self.pages.terms, self.links.terms))
         order = np.argsort(terms, kind="stable")
-        return Weights(terms[order], np.concatenate((of_pages, of_links))[order])
+        return FeatureWeights(terms[order], np.concatenate((of_pages, of_links))[order])
 
     @cached_property
-    def _steps(self) -> Weights:
-        """What features of links add to the pairs of states that have any."""
-        return Weights(self.links.terms, self.crf.steps)
+    def _steps(self) -> FeatureWeights:
+        """Single states: what each feature of a link adds to pairs of states."""
+        return FeatureWeights(self.links.terms, self.crf.steps)
 
     @cached_property
     def _edges(self) -> tuple[Floats, Floats]:
-        """From page-states to those of links, and back, which are page-states too if there are no others."""
+        """Edges from page-states to link-states, and back. With single states both are between page-states."""
         pages, links = self.crf.of(PAGE), self.crf.of(PAGE if self.single else LINK)
         edges = self.crf.edges.astype(np.float32)
         return edges[np.ix_(pages, links)], edges[np.ix_(links, pages)]
 
     @cached_property
     def _likely(self) -> tuple[Floats, Floats]:
-        """e^edges, but for a factor."""
+        """e^edges, divided by the largest."""
         away, back = (np.exp(edges - edges.max()) for edges in self._edges)
         return away, back
 
     @cached_property
     def _worth(self) -> Floats:
-        """R(y) of the states that links are in."""
+        """R(y) of the states of links."""
         return self.reward[self.crf.of(PAGE if self.single else LINK)].astype(np.float32)
 
     # ---- along a path
 
-    def heard(self, seen: Seen) -> tuple[Floats, Floats]:
-        """W.f of what is seen: of n links, (n, c), or (n, p) for pairs of single states; of the page, (c,)."""
-        links, page = seen.sums(self._weights)
-        return (seen.sums(self._steps)[0] if self.single else links), page
+    def potentials(self, features: FeatureCodes) -> tuple[Floats, Floats]:
+        """W.f of n links, (n, c), with single states (n, p) for p pairs of states; and W.f of the page, (c,)."""
+        links, page = features.sums(self._weights)
+        return (features.sums(self._steps)[0] if self.single else links), page
 
     def each(self, features: Terms) -> Floats:
-        """The same of each feature of a link."""
+        """W.f of each feature of a link."""
         return (self._steps if self.single else self._weights).each(features)
 
-    def follow(self, row: Floats | None, links: Floats, page: Floats) -> Followed:
-        """`row` travelled with the link to the page, None for a first page; W.f of its links and of the page."""
+    def follow(self, row: Floats | None, links: Floats, page: Floats) -> CrfScores:
+        """`row` travelled with the link to the page, None for a first page; `links`, `page`: W.f from `potentials`."""
         alpha, delta = self._arrived(row, page)
         chances, deltas = (self._along if self.single else self._across)(alpha, delta, links)
         rows = np.concatenate((np.log(np.maximum(chances, LEAST)), deltas)).T
-        return Followed(self.labels[int(delta.argmax())], np.ascontiguousarray(rows), self._worth @ chances)
+        return CrfScores(self.labels[int(delta.argmax())], np.ascontiguousarray(rows), self._worth @ chances)
 
     def _arrived(self, row: Floats | None, page: Floats) -> tuple[Floats, Floats]:
-        """alpha and delta of the page, (c,)."""
+        """alpha and delta of the page, (c,) each."""
         alpha, delta = np.exp(page - page.max()), page
         if row is not None:
             c = len(self.labels)
@@ -117,15 +120,15 @@ class Model:
         return alpha / alpha.sum(), delta - delta.max()
 
     def _across(self, alpha: Floats, delta: Floats, links: Floats) -> tuple[Floats, Floats]:
-        """alpha and delta of n links, (c, n)."""
-        own = np.ascontiguousarray(links.T)  # numpy is slow along a last axis of a few numbers
+        """Dual states: alpha and delta of n links, (c, n) each."""
+        own = np.ascontiguousarray(links.T)  # numpy is slow if the last axis is short
         chances = np.exp(own - own.max(axis=0))
         chances *= (alpha @ self._likely[0])[:, None]
         deltas = own + (delta[:, None] + self._edges[0]).max(axis=0)[:, None]
         return chances / chances.sum(axis=0), deltas - deltas.max(axis=0)
 
     def _along(self, alpha: Floats, delta: Floats, links: Floats) -> tuple[Floats, Floats]:
-        """The same with single states: of the pages that links lead to, from pairs of states."""
+        """Single states: alpha and delta of the pages that n links lead to, (c, n) each, from pairs of states."""
         pairs = self.crf.pairs
         between = np.repeat(self._edges[0][:, :, None], len(links), axis=2)
         between[pairs[:, 0], pairs[:, 1]] += links.T
@@ -135,23 +138,24 @@ class Model:
 
     # ---- whole paths
 
-    def paths(self, lessons: Lessons) -> Paths:
-        return (lessons.single if self.single else lessons.dual)(self.pages, self.links)
+    def paths(self, examples: CrfExamples) -> Paths:
+        """The examples as chains of this model."""
+        return (examples.single if self.single else examples.dual)(self.pages, self.links)
 
-    def labelled(self, lessons: Lessons) -> list[tuple[str, ...]]:
-        """The likeliest labels of the pages of each path."""
-        if not len(lessons):
+    def labelled(self, examples: CrfExamples) -> list[tuple[str, ...]]:
+        """For each path the likeliest labels of its pages, all together."""
+        if not len(examples):
             return []
-        paths = self.paths(lessons)
+        paths = self.paths(examples)
         states = self.crf.lattice(paths).viterbi() % len(self.labels)
         named, step = [self.labels[state] for state in states.tolist()], 1 if self.single else 2
         return [tuple(named[start:end:step]) for start, end in pairwise(paths.offsets.tolist())]
 
-    def goal_chances(self, lessons: Lessons) -> Reals:
-        """Pr(y_n = goal | x) of each path, which has ended: y_n is goal or fail."""
-        if not len(lessons):
+    def goal_chances(self, examples: CrfExamples) -> Reals:
+        """Pr(y_n = goal | x) of each path. All paths have ended, so y_n is goal or fail."""
+        if not len(examples):
             return np.empty(0)
-        paths = self.paths(lessons)
+        paths = self.paths(examples)
         likely = self.crf.lattice(paths).marginals()[paths.last]
         goal = likely[:, self.labels.index(GOAL)]
         fail = likely[:, self.labels.index(FAIL)] if FAIL in self.labels else 1 - goal
@@ -174,7 +178,7 @@ class Model:
         return model
 
     def _fits(self) -> bool:
-        """Do the states have labels and rewards, and the weights features?"""
+        """Is there a label and a reward for each state, and a feature for each weight?"""
         c, pages, links = len(self.labels), len(self.pages), len(self.links)
         states = [int(self.crf.of(kind).sum()) for kind in (PAGE, LINK)] == [c, 0 if self.single else c]
         rows = (self.crf.features, len(self.crf.steps))

@@ -1,17 +1,17 @@
 """Training of a path forager: weights by maximum likelihood, then the reward of each state.
 
-*Reward*, with n positions in path x and R_i(y) the chance to end in goal from y at i as the model sees x (`lattice`):
+*Reward*. A path x has n positions. R_i(y) is the chance to end in goal from state y at position i, as the model sees x
+(forager/learn/chains/lattice.py). Over the positions i of the kind of y:
 
     thesis    R(y) = mean over x of sum over i of gamma^(n-i) R_i(y) / sum over i of gamma^(n-i)
     visited   R(y) = sum over x and i of Pr(y_i=y|x) gamma^(n-i) R_i(y) / sum over x and i of Pr(y_i=y|x)
 
-over the positions i of the kind of y. The thesis asks of every position what y would be worth there; but what follows
-is seen, so that R_i(y) is near 1 all along a path that arrives and near 0 on others whatever y is, and all R(y) come
-out near the share of paths that arrive. `visited` asks it of the positions where y is likely: R(y) is what was met
-after y in training.
+`thesis` takes every position, whether y is likely there or not. But the model sees the rest of the path. So R_i(y) is
+near 1 at every position of a path that arrives and near 0 on other paths, whatever y is, and all R(y) come out near the
+share of paths that arrive. `visited` weights positions by how likely y is there: R(y) is what came after y in training.
 
-*gamma by cross-validation*: of some values that under which links on the way to a goal most often score above links on
-other paths, in paths of sites that the model has not seen.
+*gamma by cross-validation*: the value with which links on the way to a goal most often score above links on other
+paths, in paths of sites that the model has not seen.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from forager.learn.chains.crf import Crf, discounted_reward
-from forager.learn.chains.crf_training import train
-from forager.learn.chains.fitting import Heard, Settings
+from forager.learn.chains.crf import Crf, discounted_reward, train
+from forager.learn.chains.fitting import FitSettings
+from forager.learn.chains.fitting import ReportIteration as Heard
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.rows import Reals, shares
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.paths import prefix
-from forager.strategies.crf.examples import FAIL, GOAL, Lessons
-from forager.strategies.crf.model import Model
+from forager.strategies.crf.examples import FAIL, GOAL, CrfExamples
+from forager.strategies.crf.model import CrfModel
 from forager.types import Ids, Mask
 
 States: TypeAlias = Literal["dual", "single"]
@@ -39,41 +39,43 @@ GAMMAS, FOLDS = (0.3, 0.5, 0.7, 0.8, 0.9, 1.0), 3
 
 
 @dataclass(frozen=True, slots=True)
-class Teacher:
+class CrfTrainer:
+    """Trains a model with fixed settings."""
+
     states: States
     reward: Reward
     gamma: float  # 0: by cross-validation
     least: int  # sites that a feature must occur on
-    settings: Settings
+    settings: FitSettings
     version: int  # of the features
 
-    def taught(self, lessons: Lessons, heard: Heard | None = None) -> Model:
-        names = label_order(lessons.labels)
-        chain = _Chain(names, self.states, *lessons.known(self.least))
-        paths = chain.paths(lessons)
-        crf = self._trained(chain, lessons, paths, heard)
-        reward = self._reward(crf, paths, chain.goals, self.gamma or self._best_gamma(chain, lessons))
-        return Model(crf, reward, names, chain.pages, chain.links)
+    def trained(self, examples: CrfExamples, heard: Heard | None = None) -> CrfModel:
+        names = label_order(examples.labels)
+        chain = _ChainLayout(names, self.states, *examples.vocabularies(self.least))
+        paths = chain.paths(examples)
+        crf = self._fitted(chain, examples, paths, heard)
+        reward = self._reward(crf, paths, chain.goals, self.gamma or self._best_gamma(chain, examples))
+        return CrfModel(crf, reward, names, chain.pages, chain.links)
 
-    def _trained(self, chain: _Chain, lessons: Lessons, paths: Paths, heard: Heard | None = None) -> Crf:
-        states = chain.states_of(lessons)
-        return train(paths, states, chain.kinds, version=self.version, settings=self.settings, heard=heard)
+    def _fitted(self, chain: _ChainLayout, examples: CrfExamples, paths: Paths, heard: Heard | None = None) -> Crf:
+        states = chain.states_of(examples)
+        return train(paths, states, chain.kinds, version=self.version, settings=self.settings, report=heard)
 
     def _reward(self, crf: Crf, paths: Paths, goals: Sequence[int], gamma: float) -> Reals:
         worth = visited_reward if self.reward == "visited" else discounted_reward
         return worth(crf, paths, goals, gamma)
 
-    def _best_gamma(self, chain: _Chain, lessons: Lessons) -> float:
-        """Each site's paths are scored by a model of other sites."""
-        ended = lessons.arrived
-        fold = lessons.sites[lessons.at[lessons.ends]] % FOLDS  # by site, so that a model is tested on others
+    def _best_gamma(self, chain: _ChainLayout, examples: CrfExamples) -> float:
+        """The best gamma of GAMMAS, by cross-validation. The paths of a site are scored by a model of other sites."""
+        ended = examples.arrived
+        fold = examples.sites[examples.at[examples.ends]] % FOLDS  # by site: a model is tested on other sites
         chances = np.zeros(len(GAMMAS))
         for held in range(FOLDS):
             learnt, tested = np.flatnonzero(fold != held), np.flatnonzero(fold == held)
             if ended[learnt].any() and len(set(ended[tested].tolist())) == 2:
-                taught, test = lessons.take(learnt), lessons.take(tested)
+                taught, test = examples.take(learnt), examples.take(tested)
                 paths = chain.paths(taught)
-                crf = self._trained(chain, taught, paths)
+                crf = self._fitted(chain, taught, paths)
                 rows, owner = links_ahead(crf, chain.paths(test))
                 rewards = [self._reward(crf, paths, chain.goals, gamma) for gamma in GAMMAS]
                 chances += [above(rows @ reward, ended[tested][owner]) for reward in rewards]
@@ -81,8 +83,8 @@ class Teacher:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chain:
-    """How positions are described, and which state is which."""
+class _ChainLayout:
+    """The features of positions, and the states of labels."""
 
     names: tuple[str, ...]
     variant: States
@@ -91,7 +93,7 @@ class _Chain:
 
     @property
     def kinds(self) -> Ids:
-        """Of all states: page-states, then link-states."""
+        """The kind of each state: page-states first, then link-states."""
         both = [PAGE] * len(self.names) + [LINK] * len(self.names)
         return np.array(both if self.variant == "dual" else both[: len(self.names)], np.int32)
 
@@ -99,27 +101,27 @@ class _Chain:
     def goals(self) -> list[int]:
         return [self.names.index(GOAL)]
 
-    def paths(self, lessons: Lessons) -> Paths:
+    def paths(self, examples: CrfExamples) -> Paths:
         return (
-            lessons.dual(self.pages, self.links) if self.variant == "dual" else lessons.single(self.pages, self.links)
+            examples.dual(self.pages, self.links) if self.variant == "dual" else examples.single(self.pages, self.links)
         )
 
-    def states_of(self, lessons: Lessons) -> Ids:
+    def states_of(self, examples: CrfExamples) -> Ids:
         number = {name: at for at, name in enumerate(self.names)}
-        states: Ids = np.array([number[label] for label in lessons.labels], np.int32)
-        states += np.where(lessons.kinds == LINK, len(self.names), 0).astype(np.int32)
-        return states if self.variant == "dual" else np.compress(lessons.kinds == PAGE, states)
+        states: Ids = np.array([number[label] for label in examples.labels], np.int32)
+        states += np.where(examples.kinds == LINK, len(self.names), 0).astype(np.int32)
+        return states if self.variant == "dual" else np.compress(examples.kinds == PAGE, states)
 
 
 def label_order(labels: Sequence[str]) -> tuple[str, ...]:
-    """Those that occur: milestones, goal and fail, then prefixes in the same order."""
+    """The labels that occur: milestones, goal and fail, then prefixes in the same order."""
     plain = sorted({label for label in labels if not label.startswith(prefix("")[:-1])} - {GOAL, FAIL})
     order = [*plain, GOAL, FAIL]
     return tuple(name for name in [*order, *map(prefix, order)] if name in set(labels))
 
 
 def visited_reward(crf: Crf, paths: Paths, goals: Sequence[int], gamma: float) -> Reals:
-    """R(y), (s,), weighted by where y is likely; 0 for a state that is likely nowhere."""
+    """`visited` R(y), (s,); 0 for a state that is never likely."""
     lattice = crf.lattice(paths)
     to_go = paths.last[paths.owner] - np.arange(paths.positions)
     likely = lattice.marginals()
@@ -130,7 +132,7 @@ def visited_reward(crf: Crf, paths: Paths, goals: Sequence[int], gamma: float) -
 
 
 def links_ahead(crf: Crf, paths: Paths) -> tuple[Reals, Ids]:
-    """What part of alpha each state has for each link of the paths before its target is seen, and the path of each."""
+    """For each link of the paths the share of each state in alpha, before its target is seen; and the path of each."""
     lattice = crf.lattice(paths)
     if crf.of(LINK).any():
         at = np.flatnonzero(paths.kind == LINK)
@@ -142,7 +144,7 @@ def links_ahead(crf: Crf, paths: Paths) -> tuple[Reals, Ids]:
 
 
 def above(scores: Reals, good: Mask) -> float:
-    """How often a good one scores above another; a tie counts half. 0 if one kind is missing."""
+    """How often a good link scores above another one; a tie counts half. 0 if there are no good ones, or no others."""
     others, ours = np.sort(scores[~good]), scores[good]
     if not len(others) or not len(ours):
         return 0.0

@@ -1,7 +1,7 @@
-"""The levels of links, and the one number that is made of them.
+"""The levels of links, and the number that is made of them.
 
-A link (u,v) has three levels on a topic path (`forager.learn.lexical.levels`), each from 1, the target, to n + 1,
-outside:
+A link (u,v) has three levels on a topic path (forager/learn/lexical/levels.py). Each is from 1, the target, to n + 1,
+outside the path:
 
     context   by the k words either side of its anchor
     content   by its anchor text
@@ -10,8 +10,8 @@ outside:
     product   context * content * page
     sum       a context + b content + c page
 
-The lower the sooner. Features may be left out of either form. *Finer* (ours): with s(u) the page score at level 1, page
-is that level less s(u) / (1 + s(u)), so that pages of one level are told apart.
+The link with the lowest number goes first. Levels may be left out of either form. *Finer* (ours): with s(u) the page
+score at level 1, the level of the page is reduced by s(u) / (1 + s(u)). So pages of one level are told apart.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.learn.lexical.cvalue import TermList
-from forager.learn.lexical.levels import Match, Place, TopicLevels
-from forager.learn.lexical.windows import LinkTexts
+from forager.learn.lexical.levels import LinkTexts, PagePlace, TermMatch, TopicLevels
 from forager.types import Critic, Floats, Page, Visit
 
 Form: TypeAlias = Literal["product", "sum"]
@@ -32,12 +31,12 @@ Form: TypeAlias = Literal["product", "sum"]
 FEATURES = ("context", "content", "page")  # columns of a link's levels
 LEARNT = (0.627, 0.062, 0.311)  # a, b, c of the thesis
 SHOWN = 3  # matches that explain a level
-EXACT = 6  # decimals of a sum: what differs by less is the same sum in another order
+EXACT = 6  # decimals of a sum: a smaller difference comes only from the order of adding
 
 
 @runtime_checkable
 class HasLevels(Protocol):
-    """A critic that goes by the levels of a topic path."""
+    """A critic that judges by the levels of a topic path."""
 
     @property
     def levels(self) -> TopicLevels: ...
@@ -46,13 +45,15 @@ class HasLevels(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LinkScore:
+    """Makes one number of the levels of a link."""
+
     features: tuple[str, ...] = FEATURES
     form: Form = "product"
     weights: tuple[float, float, float] = LEARNT  # a, b, c
 
     @classmethod
     def of(cls, features: str, form: Form, weights: tuple[float, float, float]) -> Self:
-        """Features as they are written: "content,page" or "content+page"."""
+        """`features` as the user writes them: "content,page" or "content+page"."""
         named = tuple(name.strip() for name in features.replace("+", ",").split(","))
         if wrong := [name for name in named if name not in FEATURES]:
             raise ForagerError(f"lexical: no feature {wrong[0]!r}; name one or more of {', '.join(FEATURES)}")
@@ -62,7 +63,7 @@ class LinkScore:
         return cls(named, form, weights)
 
     def __call__(self, levels: Floats) -> Floats:
-        """(n,) of (n, 3)."""
+        """From levels (n, 3) to numbers (n,)."""
         used = [FEATURES.index(name) for name in dict.fromkeys(self.features)]
         chosen = levels[:, used].astype(np.float64)
         combined = chosen.prod(axis=1) if self.form == "product" else chosen @ np.array(self.weights)[used]
@@ -71,10 +72,12 @@ class LinkScore:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkLevels:
+    """Finds the three levels of links."""
+
     critic: HasLevels
-    features: tuple[str, ...]  # the others are not looked at: 0
+    features: tuple[str, ...]  # others are not computed: 0
     path: TopicLevels  # for pages
-    words: TopicLevels  # for anchors and what stands around them
+    words: TopicLevels  # for anchors and the words around them
     finer: bool = False
 
     @classmethod
@@ -87,7 +90,7 @@ class LinkLevels:
         parent_terms: int | None,
         finer: bool = False,
     ) -> Self:
-        """With the settings of the critic where none are given."""
+        """Settings that are None are those of the critic."""
         source = with_levels(critic)
         own = source.levels.settings
         settings = replace(
@@ -101,7 +104,7 @@ class LinkLevels:
         return cls(source, features, path, path, finer)
 
     def __call__(self, visit: Visit) -> Floats:
-        """(n, 3) of the n links."""
+        """The levels of n links, (n, 3)."""
         levels = np.zeros((len(visit.links), len(FEATURES)), np.float32)
         texts = LinkTexts.of(visit.page, visit.links, self.words.settings.context)
         if "context" in self.features:
@@ -116,12 +119,12 @@ class LinkLevels:
     def page(self, page: Page) -> int:
         return self._place(page).level
 
-    def _place(self, page: Page) -> Place:
+    def _place(self, page: Page) -> PagePlace:
         found = self.critic.terms_of(page)
         return self.path.page_place(found.terms, found.weights)
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
-        """Each level with the terms that speak for it, strongest first; the values are their similarities."""
+        """Each level with the terms that speak for it, the strongest first. The values are similarities."""
         page, first, last = visit.page, int(visit.links.first_leaf[link]), int(visit.links.last_leaf[link])
         found = self.critic.terms_of(page)
         around = page.text(0, first - 1), page.text(last + 1, len(page.leaves) - 1)
@@ -131,7 +134,7 @@ class LinkLevels:
             "page": self.path.page_matches(found.terms, found.weights),
         }
         levels = self(visit.take([link]))[0]
-        levels = np.ceil(levels).astype(int).tolist()  # finer or not
+        levels = np.ceil(levels).astype(int).tolist()  # also right if `finer`
         names = ("words around it", "anchor", "page" if found.spoken else "page, word by word,")
         told = [
             line
@@ -143,7 +146,7 @@ class LinkLevels:
 
 
 def with_levels(critic: object) -> HasLevels:
-    """The critic itself, or the one in it, that goes by levels."""
+    """The critic itself, or the one inside it, that judges by levels."""
     waiting = [critic]
     while waiting:
         each = waiting.pop(0)
@@ -155,12 +158,12 @@ def with_levels(critic: object) -> HasLevels:
     )
 
 
-def _told(name: str, level: int, outside: int, matches: list[Match]) -> list[tuple[str, float]]:
+def _told(name: str, level: int, outside: int, matches: list[TermMatch]) -> list[tuple[str, float]]:
     if level == outside:
         return [(f"{name} at no level", 0.0)]
-    there: dict[str, Match] = {}
+    there: dict[str, TermMatch] = {}
     for match in matches:
         if match.level == level:
-            there.setdefault(match.term, match)  # the first is the strongest; the others are parts of it, mostly
+            there.setdefault(match.term, match)  # the first is the strongest; most others are parts of it
     strongest = list(there.values())[:SHOWN]
     return [(f"{name} at level {level}: {match.text!r} like {match.term!r}", match.value) for match in strongest]

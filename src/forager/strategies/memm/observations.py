@@ -1,23 +1,23 @@
-"""What a path model sees of pages and links: hashed words, each of a kind.
+"""What the MEMM crawler observes of pages and links: words, each marked with its kind.
 
-The paper's observations, as binary features (`Sets.PAPER`); w runs over the keywords, which are the words of the topic
-and of title, headings, keywords and description of the targets:
+The observations of the paper as binary features (`ObservationSet.PAPER`). w runs over the keywords: the words of the
+topic, and of title, headings, keywords and description of the targets.
 
     O1         largest cosine of the page to a target          of the page: one feature for each tenth that it reaches
-    O2         cosine of its description to those of targets   of the page: the same
+    O2         cosine of its description to those of targets   of the page: one feature for each tenth that it reaches
     Ow         word w is on the page                           of the page
     O3         a link of the page has a keyword in its URL     of the page
     O4         the URL that leads here has a keyword           of the link
     O5,w       w is in the anchor, or near it                  of the link
     O6,w       the same of the link that is followed next      of the link
 
-Ours (`Sets.OURS`): Ow; words near a link, of its anchor, of its URL and of the heading above it, not only keywords; the
-last words of the URL once more, how deep it is, and how it lies to that of the page; title, headings, URL and size of
-the page. Numbers in anchors, URLs and titles are alike ("cs302" is "cs000"). Similarities, which cost most, are left
-out.
+Our observations (`ObservationSet.OURS`): Ow; for a link the words near it, of its anchor, of its URL and of the heading
+above it, keywords or not; the last words of the URL marked once more, how deep the URL is, and where it lies compared
+with the page; title, headings, URL and size of the page. All numbers in anchors, URLs and titles are the same: "cs302"
+is "cs000". Similarities are left out, because they cost most.
 
-A word is another feature here, for the page that was fetched (which it is on, or a link leaves), and ahead, for the
-page that a link leads to. Most kinds of words are seen on both sides.
+A word is one feature *here*, for the page that was fetched, and another one *ahead*, for the page that a link leads to.
+Here counts what stands on the page or on a link that leaves it. Most kinds of words count on both sides.
 """
 
 from __future__ import annotations
@@ -32,73 +32,86 @@ import numpy as np
 
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.learn.tfidf import Idf, Targets
-from forager.strategies import link_features as seen
-from forager.strategies.link_features import Codes, Lies, Places, Plan, Reading, Seen, coded, in_words
+from forager.strategies.link_features import (
+    Codes,
+    FeatureCodes,
+    Indices,
+    LinkTemplates,
+    PageWords,
+    UrlPosition,
+    WordSource,
+    codes_of,
+    in_words,
+    spellings,
+)
 from forager.types import Links, Mask, Page, Parts, Ragged, Terms, stretches
 from forager.web.text import code, count, decoded, mixed, salt_part, term, term_part, terms, url_terms
 
-Found: TypeAlias = tuple[Terms, int, Places | int]  # words, what they are of, and the links that have them, or the page
+Found: TypeAlias = tuple[Terms, int, Indices | int]  # words, their kind, and the row of each: of links, or of the page
 
 VERSION = 2
-CLOSE = 4  # words on either side of an anchor: the paper's least
-NEAR = 8  # the same, of ours
+CLOSE = 4  # words on either side of an anchor: the paper's smallest number
+NEAR = 8  # the same in our observations
 TENTHS = np.arange(0.1, 1.0, 0.1)
 MOST_TARGETS = 250  # that a page is compared with
 
 
-class Kind(NamedTuple):
-    """What a word is of."""
+class ObservationKind(NamedTuple):
+    """What words of one kind say."""
 
-    here: bool  # whether it says something of the page that was fetched
-    ahead: bool  # and of the page that a link leads to
-    told: str
+    here: bool  # whether they say something of the page that was fetched
+    ahead: bool  # whether they say something of the page that a link leads to
+    phrase: str  # for people, with {} for the word
 
 
-KINDS = (
-    Kind(True, True, "{} in the anchor"),
-    Kind(True, True, "{} before the anchor"),
-    Kind(True, True, "{} behind the anchor"),
-    Kind(True, True, "{} in the heading above"),
-    Kind(True, True, "{} in the URL"),
-    Kind(True, True, "{} last in the URL"),
-    Kind(True, True, "{} last but one in the URL"),
-    Kind(True, True, "URL with {}"),
-    Kind(False, True, "URL {}"),
-    Kind(True, True, "{} in the anchor or near it"),
-    Kind(False, True, "a keyword in the URL"),
-    Kind(True, True, "{} in the title of the page"),
-    Kind(True, True, "{} in a heading of the page"),
-    Kind(True, True, "{} in the URL of the page"),
-    Kind(True, True, "page with {}"),
-    Kind(True, False, "{} on the page"),
-    Kind(True, False, "the page like a target by .{} or more"),
-    Kind(True, False, "the description like that of a target by .{} or more"),
-    Kind(True, False, "a keyword in the URL of a link of the page"),
+KINDS = tuple(
+    ObservationKind(*each)
+    for each in (
+        (True, True, "{} in the anchor"),
+        (True, True, "{} before the anchor"),
+        (True, True, "{} behind the anchor"),
+        (True, True, "{} in the heading above"),
+        (True, True, "{} in the URL"),
+        (True, True, "{} last in the URL"),
+        (True, True, "{} last but one in the URL"),
+        (True, True, "URL with {}"),
+        (False, True, "URL {}"),
+        (True, True, "{} in the anchor or near it"),
+        (False, True, "a keyword in the URL"),
+        (True, True, "{} in the title of the page"),
+        (True, True, "{} in a heading of the page"),
+        (True, True, "{} in the URL of the page"),
+        (True, True, "page with {}"),
+        (True, False, "{} on the page"),
+        (True, False, "the page like a target by .{} or more"),
+        (True, False, "the description like that of a target by .{} or more"),
+        (True, False, "a keyword in the URL of a link of the page"),
+    )
 )
 (
-    ANCHOR, BEFORE, BEHIND, ABOVE, ADDRESS, LAST, SECOND_LAST, DEPTH, LIES, ANCHORED, LED_BY,
-    ENTITLED, HEADED, ADDRESSED, SIZED, HELD, ALIKE, DESCRIBED, LINKING,
+    ANCHOR, BEFORE, AFTER, ABOVE, URL, LAST, SECOND_LAST, DEPTH, PLACE, NEAR_ANCHOR, KEYWORD_URL,
+    TITLE, HEADING, PAGE_URL, SIZE, ON_PAGE, LIKE_TARGET, LIKE_DESCRIPTION, KEYWORD_LINKS,
 ) = range(len(KINDS))  # fmt: skip
-_PLAN = Plan(
+_TEMPLATES = LinkTemplates(
     [
-        (seen.SAID, range(6), ANCHOR),
-        (seen.BEFORE, range(-NEAR, 0), BEFORE),
-        (seen.BEHIND, range(NEAR), BEHIND),
-        (seen.ABOVE, range(4), ABOVE),
-        (seen.ADDRESS, range(-6, 0), ADDRESS),
-        (seen.ADDRESS, [-1], LAST),
-        (seen.ADDRESS, [-2], SECOND_LAST),
+        (WordSource.ANCHOR_TEXT, range(6), ANCHOR),
+        (WordSource.BEFORE, range(-NEAR, 0), BEFORE),
+        (WordSource.AFTER, range(NEAR), AFTER),
+        (WordSource.HEADING, range(4), ABOVE),
+        (WordSource.URL, range(-6, 0), URL),
+        (WordSource.URL, [-1], LAST),
+        (WordSource.URL, [-2], SECOND_LAST),
     ]
 )
-_LIES = Lies(LIES, DEPTH)
+_POSITION = UrlPosition(PLACE, DEPTH)
 _SIZES = [[f"{what} from {(1 << size) // 2} on" for size in range(32)] for what in ("links", "words")]
-_SIZE = [[code(name, SIZED) for name in sizes] for sizes in _SIZES]
+_SIZE_CODES = [[code(name, SIZE) for name in sizes] for sizes in _SIZES]
 _SALTS = salt_part(np.arange(len(KINDS)))
 _IS_HERE, _IS_AHEAD = (np.array(each) for each in list(zip(*KINDS, strict=True))[:2])
-_AHEAD = salt_part(np.array([len(KINDS) - 1]))  # what is added to a code ahead
+_AHEAD = salt_part(np.array([len(KINDS) - 1]))  # added to a code to get its feature ahead
 
 
-class Sets(StrEnum):
+class ObservationSet(StrEnum):
     """Which observations are made."""
 
     OURS = "ours"
@@ -108,46 +121,47 @@ class Sets(StrEnum):
 
 
 def here(codes: Codes) -> tuple[Terms, Mask]:
-    """The feature that each word is for the page that was fetched, and whether it is one."""
+    """The feature of each code for the page that was fetched, and whether its kind counts there."""
     return mixed(codes.copy()), _IS_HERE.take(decoded(codes)[1])
 
 
 def ahead(codes: Codes) -> tuple[Terms, Mask]:
-    """The same for the page that a link leads to."""
+    """The feature of each code for the page that a link leads to, and whether its kind counts there."""
     return mixed(codes + _AHEAD), _IS_AHEAD.take(decoded(codes)[1])
 
 
 @dataclass(frozen=True, eq=False)
 class Observer:
-    """Sees pages and links as in training."""
+    """Makes the observations, the same way in training and in a crawl."""
 
-    sets: Sets
+    sets: ObservationSet
     keywords: Terms  # ascending
     targets: Targets
-    described: Targets
+    described: Targets  # their descriptions
 
-    def __call__(self, page: Page, links: Links) -> Seen:
-        """Of links of a page, and of the page."""
-        if self.sets is Sets.OURS:
+    def __call__(self, page: Page, links: Links) -> FeatureCodes:
+        """The observations of these links of a page, and of the page."""
+        if self.sets is ObservationSet.OURS:
             return self._ours(page, links)
-        found: list[Found] = [] if self.sets is Sets.TEXT else [(self._held(page), HELD, len(links))]
-        if self.sets is not Sets.WORDS:
+        found: list[Found] = []
+        if self.sets is not ObservationSet.TEXT:
+            found = [(self._keywords_on(page), ON_PAGE, len(links))]
+        if self.sets is not ObservationSet.WORDS:
             found += [*self._of_page(page, len(links)), *self._of_links(page, links)]
         codes = np.concatenate([term_part(each) + _SALTS[kind] for each, kind, _ in found])
         rows = np.concatenate([np.broadcast_to(row, len(each)) for each, _, row in found])
-        return Seen.scattered(codes, rows, len(links))
+        return FeatureCodes.scattered(codes, rows, len(links))
 
-    def _ours(self, page: Page, links: Links) -> Seen:
-        reading = Reading.of(page, links, alike=True)
-        own = coded([(ENTITLED, reading.title), (HEADED, reading.headings), (ADDRESSED, reading.address)])
+    def _ours(self, page: Page, links: Links) -> FeatureCodes:
+        found = PageWords.of(page, links, zero_digits=True)
+        own = codes_of([(TITLE, found.title), (HEADING, found.headings), (PAGE_URL, found.url)])
         counts = (len(page.links), len(page.terms.values))
-        size = [codes[count.bit_length()] for codes, count in zip(_SIZE, counts, strict=True)]
-        held = term_part(self._held(page)) + _SALTS[HELD]
-        block = np.concatenate((_PLAN.codes(reading), _LIES.codes(reading)))
-        return Seen(block, np.concatenate((own, np.array(size, np.uint64), held)))
+        size = [codes[count.bit_length()] for codes, count in zip(_SIZE_CODES, counts, strict=True)]
+        keywords = term_part(self._keywords_on(page)) + _SALTS[ON_PAGE]
+        block = np.concatenate((_TEMPLATES.codes(found), _POSITION.codes(found)))
+        return FeatureCodes(block, np.concatenate((own, np.array(size, np.uint64), keywords)))
 
-    def _held(self, page: Page) -> Terms:
-        """The keywords on a page."""
+    def _keywords_on(self, page: Page) -> Terms:
         own = page.bag.terms
         if not len(own):
             return own
@@ -156,10 +170,10 @@ class Observer:
 
     def _of_page(self, page: Page, row: int) -> Iterable[Found]:
         """O1, O2 and O3"""
-        yield _tenths(_largest(self.targets, page.terms.values)), ALIKE, row
-        yield _tenths(_largest(self.described, terms([page.description])[0])), DESCRIBED, row
+        yield _tenths(_largest(self.targets, page.terms.values)), LIKE_TARGET, row
+        yield _tenths(_largest(self.described, terms([page.description])[0])), LIKE_DESCRIPTION, row
         linked = self._index.find(url_terms(page.links.targets).values)[1].any()
-        yield _tenths(float(linked))[:1], LINKING, row
+        yield _tenths(float(linked))[:1], KEYWORD_LINKS, row
 
     def _of_links(self, page: Page, links: Links) -> Iterable[Found]:
         """O5 and O6, and O4"""
@@ -167,26 +181,28 @@ class Observer:
         start, end = np.maximum(first - CLOSE, 0), np.minimum(last + CLOSE, len(page.terms.values))
         at, near = stretches(start, end - start), np.repeat(np.arange(len(links)), end - start)
         held = self._index.find(page.terms.values[at])[1]
-        yield page.terms.values[at[held]], ANCHORED, near[held]
-        addresses = url_terms(links.targets)
-        led = np.repeat(np.arange(len(links)), addresses.lengths)[self._index.find(addresses.values)[1]]
-        yield np.ones(len(led), np.uint32), LED_BY, led
+        yield page.terms.values[at[held]], NEAR_ANCHOR, near[held]
+        urls = url_terms(links.targets)
+        led = np.repeat(np.arange(len(links)), urls.lengths)[self._index.find(urls.values)[1]]
+        yield np.ones(len(led), np.uint32), KEYWORD_URL, led
 
     @cached_property
     def _index(self) -> Vocabulary:
         return Vocabulary(self.keywords)
 
-    def told(self, page: Page, links: Links, codes: Codes) -> list[str]:
-        """Codes in words."""
-        names = seen.spelt(page, links, (*Lies.names, *_SIZES[0], *_SIZES[1]))
+    def in_words(self, page: Page, links: Links, codes: Codes) -> list[str]:
+        """What each code means, for people."""
+        names = spellings(page, links, (*UrlPosition.names, *_SIZES[0], *_SIZES[1]))
         names |= {step: str(step) for step in range(1, len(TENTHS) + 1)}
-        return in_words(codes, names, [kind.told for kind in KINDS])
+        return in_words(codes, names, [kind.phrase for kind in KINDS])
 
     # ---- learning and keeping
 
     @classmethod
-    def of(cls, sets: Sets, topic: Iterable[str], targets: Sequence[Page], idf: Idf, most: int, seed: int) -> Self:
-        """`topic`: words of it; `most`: keywords besides them."""
+    def of(
+        cls, sets: ObservationSet, topic: Iterable[str], targets: Sequence[Page], idf: Idf, most: int, seed: int
+    ) -> Self:
+        """`topic`: its words; `most`: the number of keywords besides them."""
         drawn = np.random.default_rng(seed).permutation(len(targets))[:MOST_TARGETS]
         some = [targets[i] for i in np.sort(drawn).tolist()]
         described = [bag for page in some if len(bag := terms([page.description])[0])]
@@ -208,11 +224,11 @@ class Observer:
             Targets.from_parts({name.removeprefix(kind): part for name, part in parts.items() if name.startswith(kind)})
             for kind in ("text.", "description.")
         )
-        return cls(Sets(parts["sets"]), np.asarray(parts["keywords"], np.uint32), text, described)
+        return cls(ObservationSet(parts["sets"]), np.asarray(parts["keywords"], np.uint32), text, described)
 
 
 def _keywords_of(targets: Sequence[Page], most: int) -> Terms:
-    """Of title, headings, keywords and description; those that most targets have, the smaller hash in a tie."""
+    """The `most` words of title, headings, keywords and description that most targets have. Ties: the smaller hash."""
     said = [terms([page.title, page.keywords, page.description, *page.heading_texts]).values for page in targets]
     if not said:
         return np.empty(0, np.uint32)
@@ -228,5 +244,5 @@ def _largest(targets: Targets, bag: Terms) -> float:
 
 
 def _tenths(value: float) -> Terms:
-    """The steps that it reaches, from 1 on."""
+    """The numbers of the tenths that a value reaches, from 1 on."""
     return np.arange(1, 1 + int((value >= TENTHS).sum()), dtype=np.uint32)

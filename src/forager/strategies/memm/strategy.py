@@ -1,7 +1,7 @@
-"""How far is this link from a target, seen from the path? Liu, Milios & Korba (2008): a MEMM over hop distance.
+"""The MEMM crawler, as a strategy. See the package's docstring.
 
-State T_j: a page is j links from a target, the last one "so many or more". With the observations o of
-`memm_observations` and the model of `forager.learn.chains.memm`, along the path to u and on to each of its links (u,v):
+State T_j: a page is j links from a target; the last state means "that many or more". With the observations o of
+observations.py and the model of forager/learn/chains/memm.py, along the path to u and on to each of its links (u,v):
 
     alpha_u(s') = sum over s of alpha_t(s) p(s'|s,o_u)       t the page before u; o_u with the link followed next
     alpha^(s')  = sum over s of alpha_u(s) p(s'|s,o_v)       o_v only what is known before v is fetched
@@ -10,9 +10,8 @@ State T_j: a page is j links from a target, the last one "so many or more". With
     viterbi     delta, with max for the sums:  score = - argmax delta^, ties by its share
     discounted  score = sum over j < k - 1 of gamma^j alpha^(T_j)                                          (ours)
 
-What travels with v is alpha_u, and what the link itself adds to o_v, as potentials. A first page has no page before it.
-
-How it is taught is in `memm_teaching`.
+alpha_u travels with v, and so do the potentials that the link itself adds to o_v. A first page has no page before it.
+training.py says how the model is taught.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.learn.chains import memm
-from forager.learn.chains.fitting import Settings
+from forager.learn.chains.fitting import FitSettings
 from forager.learn.chains.rows import CURE, finite, shares
 from forager.learn.tfidf import Query
-from forager.paths import Ground, ShownPath
-from forager.paths.ground import Heard
-from forager.strategies.memm.model import Known
-from forager.strategies.memm.observations import VERSION, Sets
-from forager.strategies.memm.training import Drawn, Teacher
-from forager.strategies.taught import check_made
-from forager.strategies.unmet import only_unmet
+from forager.paths import Ground, Heard, ShownPath
+from forager.strategies.memm.model import MemmModel
+from forager.strategies.memm.observations import VERSION, ObservationSet
+from forager.strategies.memm.training import Drawn, MemmTrainer
+from forager.strategies.taught import check_made, only_unmet
 from forager.types import BEST, Floats, Parts, ScoredLinks, Visit
 
-TOLD = 1e-6  # difference of a score that is worth a word
+TOLD = 1e-6  # smaller differences of a score are not explained
 
 
 class MemmCrawler:
+    """Links by the likely distance of their targets from what is wanted. state = alpha_u and potentials of the link"""
+
     combine = BEST
 
     def __init__(
@@ -59,41 +58,42 @@ class MemmCrawler:
         iterations: int = 40,
         least: int = 5,
     ) -> None:
-        """`keywords`: of the targets, besides those of the topic; `least`: rows that a feature must be in."""
+        """`keywords`: the number of words of the targets, besides those of the topic; `least`: the number of rows that
+        a feature must be in; `count`: the number of sequences to draw."""
         if states < 2 or not 0 < gamma < 1 or count < 1 or keywords < 0 or least < 1:
             raise ForagerError(
                 "memm: states must be at least 2, gamma between 0 and 1, count and least at least 1, keywords 0 or more"
             )
         self.inference, self.states, self.gamma = inference, states, gamma
-        settings = Settings(variance=variance, iterations=iterations, tolerance=1e-5)
-        self.teacher = Teacher(
-            tuple(query.words), Sets(features), drawn, states, count, keywords, least, settings, seed
+        settings = FitSettings(variance=variance, iterations=iterations, tolerance=1e-5)
+        self.trainer = MemmTrainer(
+            tuple(query.words), ObservationSet(features), drawn, states, count, keywords, least, settings, seed
         )
         worth = -np.arange(states) if inference == "marginal" else np.append(gamma ** np.arange(states - 1), 0)
         self._worth = worth.astype(np.float32)
         self._made = f"features {features} of version {VERSION}, {states} states"
-        self._known: Known | None = None
+        self._model: MemmModel | None = None
 
     # ---- learning
 
     def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
-        return self._knowing(self.teacher.taught(ground, shown, heard))
+        return self._with(self.trainer.trained(ground, shown, heard))
 
     # ---- scoring
 
     @only_unmet
     def score(self, visit: Visit) -> ScoredLinks:
-        known, links = self._known, len(visit.links)
-        if known is None or not links:
+        model, links = self._model, len(visit.links)
+        if model is None or not links:
             width = self.states * (1 + self.states)
             return ScoredLinks(np.zeros(links, np.float32), state=np.zeros((links, width), np.float32))
-        before, arrived = self._led(visit)
-        u = known.potentials(visit.page, visit.links, first=before is None)
-        alpha, scores = self._steps(known.model, before, u + arrived)
+        before, arrived = self._carried(visit)
+        u = model.potentials(visit.page, visit.links, first=before is None)
+        alpha, scores = self._steps(model.memm, before, u + arrived)
         return ScoredLinks(scores, state=np.concatenate((alpha, u[:, -(self.states**2) :]), axis=1))
 
     def _steps(self, model: memm.Memm, before: Floats | None, u: Floats) -> tuple[Floats, Floats]:
-        """alpha_u and score of each link, by what is seen of both pages; by Viterbi delta_u, and score."""
+        """alpha_u (with Viterbi delta_u) and the score of each link, from the potentials u of both pages."""
         if self.inference == "viterbi":
             delta, ahead = model.best_steps(before, u)
             return delta.astype(np.float32), memm.viterbi_priority(ahead).astype(np.float32)
@@ -101,9 +101,9 @@ class MemmCrawler:
         scores: Floats = self._worth @ chances
         return alpha, scores
 
-    def _led(self, visit: Visit) -> tuple[Floats | None, Floats | float]:
-        """What travelled with the link to the page: alpha of the page before it, and what is seen of the link, which
-        adds to the potentials of this page alone."""
+    def _carried(self, visit: Visit) -> tuple[Floats | None, Floats | float]:
+        """What travelled with the link to the page: alpha of the page before it, and the potentials of the link. They
+        are added to the potentials of this page only. None and 0 for a first page."""
         came, k = visit.trace.inlinks.state, self.states
         if not len(came):
             return None, 0.0
@@ -113,42 +113,41 @@ class MemmCrawler:
         return row[:k], np.append(row[k:], np.zeros(k * k, np.float32))
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
-        """How likely the page is how many links from a target; how much lower the score were without each word that is
-        seen of page and link."""
-        if (known := self._known) is None:
+        """The chance that the page is 0, 1, … links from a target; then how much each observation adds to the score."""
+        if (model := self._model) is None:
             return []
-        before, arrived = self._led(visit)
+        before, arrived = self._carried(visit)
         links = visit.links.take([link])
-        codes, _ = known.observer(visit.page, links).once()
-        u = known.each(codes, first=before is None)
-        alpha, scores = self._steps(known.model, before, _without_each(u) + arrived)
+        codes, _ = model.observer(visit.page, links).once()
+        u = model.each(codes, first=before is None)
+        alpha, scores = self._steps(model.memm, before, _without_each(u) + arrived)
         hops = [f"{hops} links to go from the page" for hops in range(self.states)]
         hops[-1] += ", or more"
-        told = zip(known.observer.told(visit.page, links, codes), (scores[0] - scores[1:]).tolist(), strict=True)
+        told = zip(model.observer.in_words(visit.page, links, codes), (scores[0] - scores[1:]).tolist(), strict=True)
         moved = sorted((word for word in told if abs(word[1]) > TOLD), key=lambda word: -abs(word[1]))
         return [*zip(hops, shares(alpha)[0].tolist(), strict=True), *moved]
 
     # ---- keeping
 
     def parts(self) -> Parts:
-        known = self._known
-        return {"made": self._made, "taught": known is not None, **({} if known is None else known.parts())}
+        model = self._model
+        return {"made": self._made, "taught": model is not None, **({} if model is None else model.parts())}
 
     def from_parts(self, parts: Parts) -> Self:
         check_made("memm", parts, self._made)
-        return self._knowing(Known.from_parts(parts) if parts["taught"] else None)
+        return self._with(MemmModel.from_parts(parts) if parts["taught"] else None)
 
     def merge(self, parts: Sequence[Parts]) -> Parts:
         """All shards carry the same model."""
         return parts[0]
 
-    def _knowing(self, known: Known | None) -> Self:
+    def _with(self, model: MemmModel | None) -> Self:
         new = copy(self)
-        new._known = known
+        new._model = model
         return new
 
 
 def _without_each(rows: Floats) -> Floats:
-    """The sum of all rows, then that of all but each."""
+    """The sum of all rows; then, for each row, the sum of all others."""
     whole = rows.sum(axis=0)
     return np.vstack((whole, whole - rows))

@@ -1,9 +1,11 @@
-"""Training of a MEMM crawler: sequences of pages, what is seen of them, and a model of both.
+"""Training of a MEMM crawler: sequences of pages, what is observed of them, and a model of both.
 
-It is taught with `count` walks down the layers around the targets, or with the shown paths that arrived (`drawn =
-"walks"`, the paper's). Or (`drawn = "links"`, ours) with as many links (u,v), each with a page that links to u before
-it and nothing seen of v but the link: drawn from all pages that have a way to a target, so that links which lead
-nowhere are seen too; or those of all shown paths.
+`drawn = "walks"`, the paper's: the sequences are `count` random walks down the layers around the targets, or the shown
+paths that arrived.
+
+`drawn = "links"`, ours: the sequences are `count` links (u,v), each with a page that links to u before it. Of v only
+the link is observed. The links are drawn from all pages that have a way to a target, so the model also sees links that
+lead nowhere. If paths were shown, all their links are taken.
 """
 
 from __future__ import annotations
@@ -17,74 +19,75 @@ from numpy.typing import NDArray
 
 from forager.errors import ForagerError
 from forager.learn.chains import memm
-from forager.learn.chains.fitting import Settings
+from forager.learn.chains.fitting import FitSettings
 from forager.learn.chains.paths import Paths
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.learn.tfidf import Idf
-from forager.paths import Ground, ShownPath, hop_layers, hop_states, walks
-from forager.paths.ground import Heard
-from forager.strategies.link_features import Codes, Places
-from forager.strategies.memm.model import Known
-from forager.strategies.memm.observations import VERSION, Observer, Sets, ahead, here
-from forager.strategies.taught import Ways
+from forager.paths import Ground, Heard, ShownPath, hop_layers, hop_states, walks
+from forager.strategies.link_features import Codes, Indices
+from forager.strategies.memm.model import MemmModel
+from forager.strategies.memm.observations import VERSION, ObservationSet, Observer, ahead, here
+from forager.strategies.taught import TrainingMaterial
 from forager.types import Ids, Page, Ragged, Terms
 from forager.web.urls import host, site
 
-Way: TypeAlias = NDArray[np.int32]
+PageNumbers: TypeAlias = NDArray[np.int32]  # of a sequence
 Drawn: TypeAlias = Literal["links", "walks"]
-SPREAD, MANY = 2, 5  # sites that a feature must be on, where there are more than so many: it should carry over
-NOBODY = -1  # a page that nothing is seen of but the link to it
+SPREAD, MANY = 2, 5  # a feature must be on so many sites if there are more than MANY: it should help on other sites
+NO_PAGE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Teacher:
-    topic: tuple[str, ...]  # words of it
-    sets: Sets
+class MemmTrainer:
+    """Trains a model with fixed settings."""
+
+    topic: tuple[str, ...]  # its words
+    sets: ObservationSet
     drawn: Drawn
     states: int
     count: int
     keywords: int
     least: int
-    settings: Settings
+    settings: FitSettings
     seed: int
 
-    def taught(self, ground: Ground, shown: Sequence[ShownPath], heard: Heard | None) -> Known:
-        ways = Ways.of(ground, shown)
-        layer = hop_layers(ways.graph, ways.targets, self.states - 1)
-        sequences = list(self._sequences(ways, layer))
+    def trained(self, ground: Ground, shown: Sequence[ShownPath], heard: Heard | None) -> MemmModel:
+        material = TrainingMaterial.of(ground, shown)
+        layer = hop_layers(material.graph, material.targets, self.states - 1)
+        sequences = list(self._sequences(material, layer))
         if not sequences:
             raise ForagerError("memm: no page of the web to learn on leads to a target: give targets that are linked")
         needed = np.unique(np.concatenate(sequences))
         pages = dict(zip(needed.tolist(), ground.pages(needed.tolist()), strict=True))
         read = {number: page for number, page in pages.items() if page is not None}
-        targets = [read[number] for number in read if ways.targets[number]]
+        targets = [read[number] for number in read if material.targets[number]]
         idf = Idf.of(page.terms.values for page in read.values())
         observer = Observer.of(self.sets, self.topic, targets, idf, self.keywords, self.seed)
-        describing = _Describing(ground, observer, read)
-        seen, numbers, offsets = describing.all(sequences, ahead=self.drawn == "links")
+        positions = _Positions(ground, observer, read)
+        observed, numbers, offsets = positions.all(sequences, ahead=self.drawn == "links")
         sites, least = _sites(ground), min(self.least, max(1, len(sequences) // 200))
         spread = SPREAD if sites.max() >= MANY else 1
-        vocabulary = Vocabulary.of(seen, least=least, groups=sites[numbers], spread=spread)
-        paths = Paths(vocabulary.rows(seen), offsets)
+        vocabulary = Vocabulary.of(observed, least=least, groups=sites[numbers], spread=spread)
+        paths = Paths(vocabulary.rows(observed), offsets)
         hops = hop_states(layer, self.states - 1)[numbers]
-        model = memm.train(paths, hops, count=self.states, version=VERSION, settings=self.settings, heard=heard)
-        return Known(observer, vocabulary, model, describing.codes(vocabulary))
+        model = memm.train(paths, hops, count=self.states, version=VERSION, settings=self.settings, report=heard)
+        return MemmModel(observer, vocabulary, model, positions.codes(vocabulary))
 
-    def _sequences(self, ways: Ways, layer: Ids) -> Iterator[Way]:
-        """Pages by their numbers."""
-        if ways.shown and self.drawn == "walks":
-            yield from (way for way in ways.shown if ways.targets[way[-1]])
-        elif ways.shown:
-            yield from (way[max(0, at - 1) : at + 2] for way in ways.shown for at in range(len(way) - 1))
+    def _sequences(self, material: TrainingMaterial, layer: Ids) -> Iterator[PageNumbers]:
+        """The page numbers of each sequence."""
+        if material.shown and self.drawn == "walks":
+            yield from (way for way in material.shown if material.targets[way[-1]])
+        elif material.shown:
+            yield from (way[max(0, at - 1) : at + 2] for way in material.shown for at in range(len(way) - 1))
         elif self.drawn == "walks":
-            drawn = walks(ways.graph, layer, count=self.count, seed=self.seed)
+            drawn = walks(material.graph, layer, count=self.count, seed=self.seed)
             yield from (pages for pages, _ in drawn)
         else:
-            yield from self._links(ways, layer)
+            yield from self._links(material, layer)
 
-    def _links(self, ways: Ways, layer: Ids) -> Iterator[Way]:
-        """(page before u, u, v); (u, v) where nothing links to u."""
-        graph, draw = ways.graph, np.random.default_rng(self.seed)
+    def _links(self, material: TrainingMaterial, layer: Ids) -> Iterator[PageNumbers]:
+        """(page before u, u, v), or (u, v) if no page links to u."""
+        graph, draw = material.graph, np.random.default_rng(self.seed)
         near = np.flatnonzero(layer[graph.sources] >= 0)
         chosen = np.sort(draw.permutation(near)[: self.count])
         order = np.argsort(graph.targets[near], kind="stable")
@@ -105,55 +108,56 @@ def _sites(ground: Ground) -> Ids:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Described:
-    """A page: which row is that of the first link to each other page, and the features of all rows on either side."""
+    """The features of a page: a row for each of its links, and the last row for the page itself."""
 
-    rows: dict[int, int]
+    rows: dict[int, int]  # the row of the first link to each other page
     here: Ragged
-    ahead: Ragged  # the last row of both is that of the page
+    ahead: Ragged
 
 
-class _Describing:
-    """The features of all positions of sequences; pages and links are looked at once."""
+class _Positions:
+    """The features of all positions of sequences. Each page is observed once."""
 
     def __init__(self, ground: Ground, observer: Observer, read: dict[int, Page]) -> None:
         self._ground, self._observer, self._read = ground, observer, read
         self._described: dict[int, _Described] = {}
-        self._codes: list[Codes] = []  # of all pages
+        self._codes: list[Codes] = []  # of each page
 
-    def all(self, sequences: Sequence[Way], *, ahead: bool) -> tuple[Ragged, Ids, NDArray[np.int64]]:
-        """Features, page numbers and offsets. `ahead`: of the last page of each nothing is seen but the link to it."""
+    def all(self, sequences: Sequence[PageNumbers], *, ahead: bool) -> tuple[Ragged, Ids, NDArray[np.int64]]:
+        """Features, page numbers and offsets. `ahead`: of the last page of a sequence only its link is observed."""
         rows: list[Terms] = []
         numbers: list[int] = []
         offsets = [0]
         for way in sequences:
             pages = [number for number in way.tolist() if number in self._read]
             for at, number in enumerate(pages):
-                before = pages[at - 1] if at else NOBODY
-                after = pages[at + 1] if at + 1 < len(pages) else NOBODY
-                alone = ahead and at > 0 and after == NOBODY
-                rows.append(self._position(before, NOBODY if alone else number, number, after))
+                before = pages[at - 1] if at else NO_PAGE
+                after = pages[at + 1] if at + 1 < len(pages) else NO_PAGE
+                alone = ahead and at > 0 and after == NO_PAGE
+                rows.append(self._position(before, NO_PAGE if alone else number, number, after))
                 numbers.append(number)
             if pages:
                 offsets.append(len(rows))
         return Ragged.of(rows), np.array(numbers, np.int32), np.array(offsets, np.int64)
 
     def codes(self, known: Vocabulary) -> Codes:
-        """The words that were met and are a known feature here or ahead."""
+        """The codes that occurred and have a known feature here or ahead."""
         codes = np.unique(np.concatenate(self._codes))
         held = np.zeros(len(codes), bool)
         for side in (here, ahead):
-            features, are = side(codes)
-            held |= known.find(features)[1] & are
+            features, counts = side(codes)
+            held |= known.find(features)[1] & counts
         return codes[held]
 
-    def _position(self, before: int, seen: int, number: int, after: int) -> Terms:
+    def _position(self, before: int, fetched: int, number: int, after: int) -> Terms:
+        """The features of page `number`. `fetched` is the same, or NO_PAGE if only the link to it is observed."""
         parts = [np.empty(0, np.uint32)]
-        if seen != NOBODY:
-            page = self._of(seen)
+        if fetched != NO_PAGE:
+            page = self._of(fetched)
             parts.append(page.here[len(page.here) - 1])
             if (row := page.rows.get(after)) is not None:
                 parts.append(page.here[row])
-        if before != NOBODY:
+        if before != NO_PAGE:
             page = self._of(before)
             if (row := page.rows.get(number)) is not None:
                 parts += [page.ahead[row], page.ahead[len(page.ahead) - 1]]
@@ -163,15 +167,15 @@ class _Describing:
         if number not in self._described:
             page = self._read[number]
             ends = self._ground.ends(page).tolist()
-            first = {end: row for row, end in reversed(list(enumerate(ends))) if end != NOBODY}
+            first = {end: row for row, end in reversed(list(enumerate(ends))) if end != NO_PAGE}
             codes, rows = self._observer(page, page.links).once()
             self._codes.append(np.unique(codes))
             self._described[number] = _Described(first, *by_rows(codes, rows, len(ends) + 1))
         return self._described[number]
 
 
-def by_rows(codes: Codes, rows: Places, count: int) -> tuple[Ragged, Ragged]:
-    """The features of each row, here and ahead."""
-    sides = ((features[are], rows[are]) for features, are in (here(codes), ahead(codes)))
+def by_rows(codes: Codes, rows: Indices, count: int) -> tuple[Ragged, Ragged]:
+    """The features of each of `count` rows, here and ahead."""
+    sides = ((features[counts], rows[counts]) for features, counts in (here(codes), ahead(codes)))
     now, later = (Ragged(features, np.searchsorted(own, np.arange(count + 1))) for features, own in sides)
     return now, later

@@ -1,10 +1,10 @@
-"""How much work a document would be for the parser, before it is given to it.
+"""How much work a document will be for the parser. This is estimated before the parser gets it.
 
 lexbor follows the HTML standard, and the standard is quadratic: every block tag looks through the open elements
 (200,000 nested <div>: 88 s), every attribute is compared with those before it (100,000: 34 s), every paragraph opens
-all formatting elements again that were never closed (a page of 200 KB: 18 GB). So the tags are counted first, in one
-linear pass, by a rough simulation that errs towards too much. Unclosed formatting is common on old pages and carries
-nothing we use: there the formatting tags are dropped. Whatever is still too much is refused.
+again all formatting elements that were never closed (a page of 200 KB: 18 GB). So the tags are counted first, in one
+linear pass, by a rough simulation that rather counts too much than too little. Unclosed formatting is common on old
+pages and tells us nothing: there the formatting tags are dropped. A page that is still too much work is refused.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import re
 import numpy as np
 
 LIMIT = 300_000_000  # steps; about a second
-_SMALL = 64_000  # characters that cannot hold enough attributes or nested tags to matter
-_REOPEN = 500  # steps to open a formatting element again: it takes memory too
-_DEEP = 64  # open elements looked through for the one that a tag closes
+_SMALL = 64_000  # characters; less cannot contain enough attributes or nested tags to matter
+_REOPEN = 500  # steps to open a formatting element again; it takes memory too
+_DEEP = 64  # open elements that are searched for the one that a tag closes
 
 _FORMATS = (
     "b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u"  # <a> is not among them: a second one closes the first
 )
-# Spelt out, because IGNORECASE would keep the search from jumping from "<" to "<"; this one is run on many pages.
+# Both cases are spelt out: with IGNORECASE the search could not jump from "<" to "<", and it runs on many pages.
 _FORMAT_START = re.compile(rf"<(?:{re.sub('[a-z]', lambda x: f'[{x[0]}{x[0].upper()}]', _FORMATS)})(?=[\s/>])")
 _FORMAT_TAG = re.compile(rf"</?(?:{_FORMATS})(?=[\s/>])[^<>]*>?", re.IGNORECASE)
 _ATTRIBUTE = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+"""
@@ -32,14 +32,14 @@ _TAG = re.compile(
     rf"|<(/?)([a-z][^\s/>]*+)((?:{_ATTRIBUTE})*+)",
     re.IGNORECASE | re.DOTALL,
 )
-_MANY = 400  # characters of attributes that are worth counting
+_MANY = 400  # characters; shorter attributes are not counted
 
 _VOID = {"area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "wbr"}
 _FORMAT_NAMES = set(_FORMATS.split("|"))
-_MARKERS = {"applet", "caption", "marquee", "object", "td", "template", "th"}  # formatting outside stays outside
+_MARKERS = {"applet", "caption", "marquee", "object", "td", "template", "th"}  # formatting from outside ends here
 _BARRIERS = _MARKERS | {"html", "table", "ul", "ol", "dl", "select", "button", "svg", "math"}
 
-# Start tags that end an element left open, and what may lie open inside of that one.
+# Start tags that end an element that was left open, and the elements that may lie open inside of it.
 _INLINE = _FORMAT_NAMES | {"a", "span"}
 _LOOSE = _INLINE | {"p", "div", "address"}
 _ENDS = {
@@ -57,7 +57,7 @@ _IN_TABLES = {"td", "th", "tr", "tbody", "thead", "tfoot", "caption"}  # ignored
 
 
 def tame(markup: str) -> str | None:
-    """The markup, if need be without formatting tags; None if parsing it would take too long."""
+    """The markup, without formatting tags if need be. None if it would take too long to parse."""
     if _is_harmless(markup):
         return markup
     if steps(markup) <= LIMIT:
@@ -67,21 +67,21 @@ def tame(markup: str) -> str | None:
 
 
 def _is_harmless(markup: str) -> bool:
-    """So small that it would do even if no formatting were ever closed: quick to say of most pages."""
+    """Whether the markup is so small that it is no problem even with all formatting unclosed. Quick for most pages."""
     if len(markup) >= _SMALL:
         return False
     octets = np.frombuffer(markup.encode("utf-8", "surrogatepass"), np.uint8)
     tags = int(np.count_nonzero(octets == ord("<")))  # 8 us; str.count takes 27
-    if tags * tags // 4 * _REOPEN <= LIMIT:  # even if every other tag were one; to count end tags takes 0.05 ms
+    if tags * tags // 4 * _REOPEN <= LIMIT:  # if every other tag were one; counting end tags takes 0.05 ms
         return True
-    formats = min(tags - markup.count("</"), tags // 2)  # as many as would be worst
+    formats = min(tags - markup.count("</"), tags // 2)  # the worst case
     if formats * (tags - formats) * _REOPEN <= LIMIT:
         return True
     return len(_FORMAT_START.findall(markup)) * tags * _REOPEN <= LIMIT
 
 
 def steps(markup: str) -> int:
-    """An estimate of the parser's elementary steps; counting stops beyond LIMIT."""
+    """An estimate of the parser's elementary steps. Counting stops beyond LIMIT."""
     opened, formats, total = _Open(), _Formats(), 0
     for _, closing, written, attributes in _TAG.findall(markup):
         if not written:
@@ -101,7 +101,7 @@ def steps(markup: str) -> int:
 
 
 class _Open:
-    """The open elements, roughly: an end tag closes the nearest of its name this side of a barrier."""
+    """The open elements, roughly. An end tag closes the nearest element of its name that no barrier hides."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -138,7 +138,7 @@ class _Open:
 
 
 class _Formats:
-    """The formatting elements that were not closed, counted by name; those outside a table cell are set aside."""
+    """The formatting elements that were not closed, by name. Inside a table cell those outside of it do not count."""
 
     def __init__(self) -> None:
         self.active = 0
@@ -158,7 +158,7 @@ class _Formats:
             self.active += change
 
     def _mark(self, name: str, closing: bool) -> None:
-        if self._outside and self._outside[-1][0] == name:  # a cell also ends where the next one starts
+        if self._outside and self._outside[-1][0] == name:  # a cell also ends where the next begins
             self.active -= sum(self._counts.values())
             self._counts = self._outside.pop()[1]
         if not closing:

@@ -1,8 +1,8 @@
-"""From the bytes of an answer to text: which charset, and what if it lies.
+"""From the bytes of an answer to text: which charset it has, also if the server declares a wrong one.
 
-The order is a browser's: byte-order mark, header, <meta>, then the bytes themselves. Two deviations, both because
-servers declare by habit: bytes that are valid UTF-8 are not windows-1252 whatever the header says, and a UTF-8 that
-turns out to be invalid throughout gives way to the next candidate.
+The order is that of browsers: byte-order mark, header, <meta>, then the bytes themselves. There are two differences,
+because many servers declare a charset without looking. Valid UTF-8 is read as UTF-8 even if windows-1252 is declared.
+If UTF-8 is declared but most of the text is not valid UTF-8, the next candidate is taken.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import codecs
 import re
 from collections.abc import Iterator
 
-_PRESCAN = 4096  # bytes; the standard looks at 1024, many pages declare a little later
+_PRESCAN = 4096  # bytes; the standard reads 1024, but many pages declare a little later
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _META_CHARSET = re.compile(rb"""<meta[^>]{1,500}?charset\s*=\s*["']?\s*([\w:.-]{1,40})""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{1,200}?encoding\s*=\s*["']([\w:.-]{1,40})""")
 _NULS = re.compile(rb"\0+")
 _UTF16_MARKUP = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
 
-# Python codecs and the WHATWG labels that mean them; other labels are ignored: no page can name a codec like zlib.
+# Python codecs and the WHATWG labels that mean them. Other labels are ignored, so no page can name a codec like zlib.
 _LABELS = {
     "utf-8": "utf-8 utf8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
     "utf-16-le": "utf-16 utf-16le ucs-2 unicode iso-10646-ucs-2 csunicode unicodefeff",
@@ -52,7 +52,7 @@ def codec(label: str) -> str:
 
 
 def decode(body: bytes, charset: str = "") -> str:
-    """The text of a body, with U+FFFD for what cannot be read. `charset` is what the header says, if anything."""
+    """The text of a body, with U+FFFD for what cannot be read. `charset` is what the header says, or empty."""
     for mark, name in _BOMS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace")
@@ -69,14 +69,14 @@ def decode(body: bytes, charset: str = "") -> str:
 
 
 def is_binary(body: bytes) -> bool:
-    """NUL bytes throughout, and no UTF-16 either. A long run of them is a hole in a file, and counts once."""
+    """Whether a body has many NUL bytes and is not UTF-16. A long run of them is a hole in a file and counts once."""
     if 0 not in body or body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _wide(body):
         return False
     return len(_NULS.findall(body)) > max(8, len(body) // 200)
 
 
 def _wide(body: bytes, declared: str = "") -> str:
-    """UTF-16 by what its markup looks like; a label without NUL bytes is not believed."""
+    """The codec of UTF-16, recognised by the look of its markup, else "". A label is believed only with NUL bytes."""
     start = body[:256].lstrip(b"\0 \n\r\t") if body[:1] != b"\0" else body[:256]
     for sign, name in _UTF16_MARKUP:
         if start.startswith(sign):
@@ -89,23 +89,23 @@ def _declared(body: bytes) -> str:
     for pattern in (_META_CHARSET, _XML_ENCODING):
         found = pattern.search(head)
         if found and (name := codec(found[1].decode("ascii", "replace"))):
-            # A page whose <meta> could be read as bytes is not UTF-16: the standard reads that as UTF-8.
+            # A page whose <meta> can be read as bytes is not UTF-16: the standard takes it for UTF-8.
             return "utf-8" if name in _WIDE else name
     return ""
 
 
 def _candidates(body: bytes, declared: list[str]) -> Iterator[str]:
-    """The codecs to try strictly, in order."""
+    """The codecs to try, in order; one that meets an error is given up."""
     if not declared or "utf-8" in declared or set(declared) == {"cp1252"}:
         yield "utf-8"
     yield from (name for name in declared if name != "utf-8")
 
 
 def _lenient(body: bytes, declared: list[str]) -> str:
-    """Nothing fits. A slip or a cut costs a character; a charset that is wrong throughout was the wrong one."""
+    """The text if no codec fits without errors: the declared one if it reads most characters, else windows-1252."""
     for name in declared:
         text = body.decode(name, "replace")
         bad = text.count("\ufffd")
-        if len(text) - len(text.encode("ascii", "ignore")) > 2 * bad:  # more read beyond ASCII than lost
+        if len(text) - len(text.encode("ascii", "ignore")) > 2 * bad:  # beyond ASCII more was read than lost
             return text
     return body.decode("cp1252", "replace")

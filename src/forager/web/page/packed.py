@@ -1,4 +1,4 @@
-"""A parsed page as bytes and back, for the laboratory's cache: strings as msgpack, arrays as they are in memory."""
+"""A parsed page as bytes, and back, for the laboratory's cache. Strings are msgpack, arrays are as in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Packed(msgspec.Struct, array_like=True, frozen=True):
     version: tuple[int, int]  # FORMAT, and the features of the page
     heads: tuple[str, str, str, str, str | None, str]  # url, title, keywords, description, canonical, language
     leaves: tuple[str, ...]
-    tags: str  # a word each: two thirds of the strings of a page, and never with a space
+    tags: str  # one word each, joined by spaces: they are two thirds of the strings of a page
     term_values: bytes
     term_offsets: bytes
     regions: bytes
@@ -35,6 +35,7 @@ _DECODER = msgspec.msgpack.Decoder(_Packed)
 
 
 def pack(page: Page, features: int) -> bytes:
+    """The bytes of a page. `features` is the version of what `parse` gives."""
     links, ids = page.links, {path: at for at, path in enumerate(dict.fromkeys(page.links.tag_paths))}
     return _ENCODER.encode(
         _Packed(
@@ -57,7 +58,7 @@ def pack(page: Page, features: int) -> bytes:
 
 
 def unpack(packed: bytes, features: int) -> Page:
-    """The page. Its arrays are read-only. ValueError if it was packed with other features."""
+    """The page, with read-only arrays. ValueError if it was packed with other features."""
     p = _DECODER.decode(packed)
     if p.version != (FORMAT, features):
         raise ValueError(f"page packed as {p.version}, this is {(FORMAT, features)}: parse it again")

@@ -1,54 +1,76 @@
-"""One iterative walk over a parsed document: leaves, spans of links and headings, regions, what the head declares.
+"""One iterative walk over a parsed document. It finds the leaves, the spans of links and headings, the regions, and
+what the head of the page declares.
 
-The walk keeps a stack of its own, because recursion dies on 3,000 nested tags and selectolax's `traverse` does not say
-where an element ends: to ask each node for its parent instead takes 1.3x as long. `iter` leaves out blank text, which
-is every fourth node of a page.
+The walk keeps its own stack. Recursion fails on 3,000 nested tags, and selectolax's `traverse` does not say where an
+element ends; to ask each node for its parent takes 1.3x as long. `iter` skips blank text, which is every fourth node of
+a page.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from forager.types import Region
-from forager.web.page.regions import Attributes, region_of
 
 _COMMENT = 4  # lexbor's id
 _PATH_HEAD, _PATH_TAIL, _PART = 4, 28, 64  # elements of a path, characters of an element
-_WHOLE = _PATH_HEAD + _PATH_TAIL  # elements of a path that keeps them all
-_PATH_BUDGET = 20_000_000  # characters of all paths of a page; after that a path is its last element
+_WHOLE = _PATH_HEAD + _PATH_TAIL  # a path of at most so many elements keeps them all
+_PATH_BUDGET = 20_000_000  # characters of all paths of a page; after that a path is only its last element
 
-# What an element means to the walk. Those from _FRAME on are leaves, whatever they hold.
+# What an element means to the walk. Elements from _FRAME on are leaves, whatever they contain.
 _PLAIN, _BLOCK, _LANDMARK, _LINK, _HEADING, _DECLARES, _FRAME, _PICTURE, _HIDDEN = range(9)
-_MEANING = {
+_MEANING = {  # landmarks open a region by their name, blocks by their attributes
     **dict.fromkeys(["a", "area"], _LINK),
     **dict.fromkeys(["iframe", "frame"], _FRAME),
     **dict.fromkeys(["h1", "h2", "h3", "h4", "h5", "h6"], _HEADING),
     **dict.fromkeys(["script", "style", "template", "noframes", "noembed"], _HIDDEN),
     **dict.fromkeys(["img", "input"], _PICTURE),
     **dict.fromkeys(["html", "title", "meta", "base", "link"], _DECLARES),
-    **dict.fromkeys(["nav", "main", "article", "menu", "header", "aside", "footer"], _LANDMARK),  # a region by name
-    **dict.fromkeys(["div", "p", "ul", "ol", "dl", "table", "tbody", "tr", "td", "form"], _BLOCK),  # by attributes
+    **dict.fromkeys(["nav", "main", "article", "menu", "header", "aside", "footer"], _LANDMARK),
+    **dict.fromkeys(["div", "p", "ul", "ol", "dl", "table", "tbody", "tr", "td", "form"], _BLOCK),
     **dict.fromkeys(["section", "center", "details"], _BLOCK),
     **dict.fromkeys(["head", "body", "span", "li", "dt", "dd", "th", "br", "b", "i", "em", "strong"], _PLAIN),
 }
 
+_BODY, _NAVIGATION, _MAIN, _FOOTER = (int(region) for region in Region)  # plain ints: thousands are compared
+_ELEMENTS = {"nav": _NAVIGATION, "main": _MAIN, "article": _MAIN, "menu": _NAVIGATION}
+_OUTSIDE_MAIN = {"header": _NAVIGATION, "aside": _NAVIGATION, "footer": _FOOTER}  # an article has its own of these
+_ROLES = {
+    **dict.fromkeys(["navigation", "menu", "menubar", "banner", "complementary"], _NAVIGATION),
+    **dict.fromkeys(["main", "article"], _MAIN),
+    "contentinfo": _FOOTER,
+}
+# The order matters: "main-menu" is a menu, "footer-content" is a footer.
+_REGION_WORDS = (
+    ("menu menus nav navi navbar navigation sidebar breadcrumb breadcrumbs toc pager pagination", _NAVIGATION),
+    ("footer foot copyright legal colophon", _FOOTER),
+    ("content main article post entry story maincontent bodycontent", _MAIN),
+)
+_REGIONS = tuple((frozenset(words.split()), region) for words, region in _REGION_WORDS)
+_NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LONGEST_NAME = 200  # characters of an id or class list that are read
+
+Attributes = dict[str, str | None]
 Span = list[int]  # first and last leaf
 FoundLink = tuple[str, Span, str, str]  # href, the leaves it covers, tag path, rel
 
-# An element the walk is in: its node, its name, the next leaf when it was entered, what to close when it is left, and
-# of the element outside: name, region and the nodes that follow. A plain tuple, because hundreds are made a page.
+# An element that the walk is inside of: its node, its name, the number of the next leaf when it was entered, the span
+# to close when it is left; and of the element outside of it: name, region and the nodes that follow. A plain tuple,
+# because each page makes hundreds.
 Frame = tuple[LexborNode, str, int, Span | None, str, int, Iterator[LexborNode]]
 
 
 @dataclass(slots=True)
-class Tree:
+class DocumentParts:
     """What a walk found."""
 
     leaves: list[str] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)  # of each leaf: the element it is or sits in
+    tags: list[str] = field(default_factory=list)  # of each leaf: the element that it is, or lies in
     regions: list[int] = field(default_factory=list)  # of each leaf
     links: list[FoundLink] = field(default_factory=list)
     headings: list[tuple[int, Span]] = field(default_factory=list)
@@ -58,24 +80,24 @@ class Tree:
     canonical: str = ""
     base: str = ""
     language: str = ""
-    fallback_language: str = ""  # of <meta http-equiv=content-language>
+    fallback_language: str = ""  # from <meta http-equiv=content-language>
 
 
-class Walk:
-    """A single walk; `comments` makes comments leaves."""
+class TreeWalk:
+    """One walk over one document. With `comments`, comments are leaves too."""
 
     def __init__(self, comments: bool = False) -> None:
-        self.tree = Tree()
+        self.found = DocumentParts()
         self._comments = comments
         self._stack: list[Frame] = []
-        self._paths: list[str] = []  # of each frame, "" until a link asks; deep ones have only their own part
-        self._meanings = _KNOWN.copy()  # by tag id; ids of unknown elements differ by document
+        self._paths: list[str] = []  # of each frame, "" until a link needs it; deep frames have only their own part
+        self._meanings = _KNOWN.copy()  # by tag id; unknown elements have other ids in each document
         self._left = _PATH_BUDGET
 
-    def over(self, root: LexborNode) -> Tree:
-        tree, stack, paths, meanings = self.tree, self._stack, self._paths, self._meanings
-        leaves, tags, regions = tree.leaves, tree.tags, tree.regions
-        inside, region = "", int(Region.BODY)  # the element we are in
+    def over(self, root: LexborNode) -> DocumentParts:
+        found, stack, paths, meanings = self.found, self._stack, self._paths, self._meanings
+        leaves, tags, regions = found.leaves, found.tags, found.regions
+        inside, region = "", int(Region.BODY)  # of the element that we are in
         nodes: Iterator[LexborNode] = iter((root,))
         while True:
             for node in nodes:
@@ -104,12 +126,12 @@ class Walk:
                     elif meaning > _LINK:
                         span = self._open(node, name, meaning)
                     elif (said := node.attributes) or meaning == _LANDMARK:
-                        inner = region_of(name, said, region)
+                        inner = _region_of(name, said, region)
                 child = node.first_child if meaning < _FRAME else None
                 if child is None:
                     string = _alternative(node) if meaning == _PICTURE or name == "area" else ""
                 elif (string := child.text_content) is not None and child.next is None:
-                    string = string.strip()  # here rather than one level down: most elements hold nothing else
+                    string = string.strip()  # here, not one level down: most elements contain nothing else
                 else:
                     stack.append((node, name, len(leaves), span, inside, region, nodes))
                     paths.append("")
@@ -120,7 +142,7 @@ class Walk:
                 regions.append(inner)
             else:
                 if not stack:
-                    return tree
+                    return found
                 _, _, first, span, outside, outer, nodes = stack.pop()
                 del paths[-1]
                 if len(leaves) == first:  # nothing visible inside
@@ -137,13 +159,13 @@ class Walk:
         return self._meanings[node.tag_id]
 
     def _open(self, node: LexborNode, name: str, meaning: int) -> Span | None:
-        """Note what the element says; its span, if its end matters too."""
+        """Note what the element says. Gives its span if the walk must close it."""
         if meaning == _FRAME:
             return self._link(node, name, "src")
         if meaning == _HEADING:
-            at = len(self.tree.leaves)
+            at = len(self.found.leaves)
             span = [at, at]
-            self.tree.headings.append((int(name[1]), span))
+            self.found.headings.append((int(name[1]), span))
             return span
         if meaning == _DECLARES:
             self._declare(name, node)
@@ -154,42 +176,42 @@ class Walk:
         href = said.get(attribute)
         if href is None:
             return None
-        at = len(self.tree.leaves)
+        at = len(self.found.leaves)
         span, path, rel = [at, at], name, ""
         if len(said) > 1:
             path, rel = _part(said, name), said.get("rel") or ""
         if self._left >= 0:
             path = f"{self._prefix()} {path}"
             self._left -= len(path)
-        self.tree.links.append((href, span, path, rel))
+        self.found.links.append((href, span, path, rel))
         return span
 
     def _declare(self, name: str, node: LexborNode) -> None:
-        tree, said = self.tree, node.attributes
+        found, said = self.found, node.attributes
         if name == "title":
-            if tree.title is None and self._stack[-1][1] != "svg":
-                tree.title = node.text()
+            if found.title is None and self._stack[-1][1] != "svg":
+                found.title = node.text()
         elif name == "html":
-            tree.language = said.get("lang") or said.get("xml:lang") or ""
+            found.language = said.get("lang") or said.get("xml:lang") or ""
         elif name == "base":
-            tree.base = tree.base or said.get("href") or ""
+            found.base = found.base or said.get("href") or ""
         elif name == "link":
             if "canonical" in (said.get("rel") or "").lower().split():
-                tree.canonical = tree.canonical or said.get("href") or ""
+                found.canonical = found.canonical or said.get("href") or ""
         else:
             self._declare_by_meta((said.get("name") or said.get("http-equiv") or "").lower(), said.get("content") or "")
 
     def _declare_by_meta(self, name: str, content: str) -> None:
-        tree = self.tree
+        found = self.found
         if name == "keywords":
-            tree.keywords = tree.keywords or content
+            found.keywords = found.keywords or content
         elif name == "description":
-            tree.description = tree.description or content
+            found.description = found.description or content
         elif name == "content-language":
-            tree.fallback_language = tree.fallback_language or content
+            found.fallback_language = found.fallback_language or content
 
     def _prefix(self) -> str:
-        """The path of the element we are in; those of the elements around it are remembered while we are in them."""
+        """The path of the element that we are in. Paths of the elements around it are kept while we are in them."""
         paths, stack = self._paths, self._stack
         known = depth = len(paths)
         while known and not paths[known - 1]:
@@ -220,12 +242,38 @@ def _part(said: Attributes, name: str) -> str:
     return name[:_PART]
 
 
+def _region_of(name: str, said: Attributes, outer: int) -> int:
+    """The region inside an element, given the region outside of it: by landmark elements and roles, else by the words
+    in its id and classes."""
+    if name in _ELEMENTS:
+        return _ELEMENTS[name]
+    if said:
+        role = said.get("role")
+        if role and role in _ROLES:
+            return _ROLES[role]
+        named = f"{said.get('id') or ''} {said.get('class') or ''}"
+        if len(named) > 1:
+            found = _named(named[:_LONGEST_NAME])
+            if found != _BODY:
+                return found
+    return outer if outer == _MAIN else _OUTSIDE_MAIN.get(name, outer)
+
+
+@lru_cache(maxsize=4096)
+def _named(names: str) -> int:
+    parts = {part.lower() for part in _NAME_PARTS.findall(names)}
+    for words, region in _REGIONS:
+        if not words.isdisjoint(parts):
+            return region
+    return _BODY
+
+
 def _alternative(node: LexborNode) -> str:
     return (node.attributes.get("alt") or "").strip()
 
 
 def _known_meanings() -> dict[int, tuple[str, int]]:
-    """Those of the elements that any page has, by lexbor's id."""
+    """The meanings of the known elements, by lexbor's id."""
     document = LexborHTMLParser("")
     return {document.create_node(name).tag_id: (name, meaning) for name, meaning in _MEANING.items()}
 

@@ -1,4 +1,4 @@
-"""Chance without a state: every number follows from a seed and a name, in every process alike."""
+"""Random numbers without a state. Each follows from a seed and a name, and is the same in every process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def digest(seed: int, *name: object) -> int:
-    """64 bits that stand for a name."""
+    """64 bits made from a seed and a name."""
     return xxh3_64_intdigest("/".join(map(str, name)).encode(), seed & 0xFFFFFFFFFFFFFFFF)
 
 
@@ -26,7 +26,7 @@ def unit(bits: int) -> float:
 
 
 def stream(key: int, n: int) -> NDArray[np.uint64]:
-    """n words of 64 random bits: splitmix64, whose sequence no library version changes."""
+    """n words of 64 random bits, by splitmix64. Its sequence does not change with the version of a library."""
     z = np.arange(1, n + 1, dtype=np.uint64) * _GOLDEN + np.uint64(key)
     z = (z ^ (z >> np.uint64(30))) * _MIX1
     z = (z ^ (z >> np.uint64(27))) * _MIX2
@@ -39,7 +39,7 @@ def below(bits: NDArray[np.uint64], n: int | NDArray[Any]) -> NDArray[np.int64]:
 
 
 class Dice:
-    """As many small choices as a page needs. Of `random.Random` only random() is used: its sequence is promised."""
+    """Small random choices. Of `random.Random` only random() is used, because Python promises its sequence."""
 
     __slots__ = ("roll",)
 

@@ -1,8 +1,8 @@
-"""The hosts: their names, sizes, topics and parts. A host is computed from its number, and its number from its name.
+"""The hosts: names, sizes, topics and parts. A host is computed from its number, and the number from the name.
 
-Hosts come in blocks of as many as there are leaf topics; within a block each leaf is the main topic of one host, and
-each of a host's other topics is a rotation of the main one that is fixed for the block. So both questions have an
-arithmetic answer: what is this host about, and which hosts are about this.
+A block has as many hosts as there are leaf topics. Within a block each leaf is the main topic of one host, and each of
+a host's other topics is a rotation of the main one that is fixed for the block. So arithmetic answers both questions:
+what is this host about, and which hosts are about this topic?
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from forager_lab.webs.procedural.chance import Dice, digest, unit
 from forager_lab.webs.procedural.plan import WebPlan
-from forager_lab.webs.procedural.topics import Topics, turn
+from forager_lab.webs.procedural.topics import TopicTree, turn
 from forager_lab.webs.procedural.vocabulary import DIRECTORIES, HOST_FIRST, HOST_SECOND, SITE_KINDS, SUBDOMAINS
 
 DOMAIN = ".web.test"
@@ -36,8 +36,8 @@ class Segment(NamedTuple):
     size: int
 
 
-class Section(NamedTuple):
-    """A list of articles in pages of PER_LIST: those of one segment, or (None) all, mixed."""
+class HostSection(NamedTuple):
+    """A list of articles, PER_LIST on a page: those of one segment, or (None) all of them, mixed."""
 
     name: str
     segment: int | None
@@ -45,11 +45,12 @@ class Section(NamedTuple):
 
     @property
     def pages(self) -> int:
+        """Number of pages of the list."""
         return max(1, -(-self.articles // PER_LIST))
 
 
-class Chain(NamedTuple):
-    """Pages off every topic that are the only way to the articles of a segment."""
+class Tunnel(NamedTuple):
+    """Pages about nothing that are the only way to the articles of a segment."""
 
     length: int
     segment: int
@@ -57,12 +58,14 @@ class Chain(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Host:
+    """Everything that is decided once for a host."""
+
     number: int
     name: str
     main: int  # leaf
-    segments: tuple[Segment, ...]  # one a share, then one a chain
-    sections: tuple[Section, ...]
-    chains: tuple[Chain, ...]
+    segments: tuple[Segment, ...]  # one a share, then one a tunnel
+    sections: tuple[HostSection, ...]
+    tunnels: tuple[Tunnel, ...]
     hubs: tuple[int, ...]  # leaf of each
     directories: tuple[str, ...]
     trap: str  # "" or one of TRAPS
@@ -71,30 +74,34 @@ class Host:
     shift: int
     paths: int  # how articles are addressed, 0..5
     markup: int  # how pages are built, 0..2
-    seconds: float  # a typical answer takes
-    traits: int  # bits for what is decided once a host
-    open_articles: int  # the first so many articles are listed and linked to; the others lie at the end of chains
+    seconds: float  # that a typical answer takes
+    traits: int  # random bits, see trait()
+    open_articles: int  # so many articles, the first ones, are listed; the others are at the end of tunnels
     articles: int
 
     def trait(self, number: int, p: float) -> bool:
+        """Does the host have the trait of this number, one that a share p of all hosts has?"""
         return (self.traits >> 8 * number & 255) < p * 256
 
     def segment_of(self, article: int) -> int:
+        """The index of the segment that has the article."""
         for i, segment in enumerate(self.segments):
             if article < segment.first + segment.size:
                 return i
-        return 0  # an article that does not exist: dead links want a topic too
+        return 0  # an article that does not exist: a dead link needs a topic too
 
 
 class Hosts:
-    def __init__(self, plan: WebPlan, topics: Topics) -> None:
+    """All hosts of a web."""
+
+    def __init__(self, plan: WebPlan, topics: TopicTree) -> None:
         self.plan, self.topics = plan, topics
         self._leaves = len(topics)
         self._stride = next(m for m in range(int(self._leaves * 0.618) + 1, 10**9) if math.gcd(m, self._leaves) == 1)
         self._stride_back = pow(self._stride, -1, self._leaves) if self._leaves > 1 else 0
         self._leaf_words = _leaf_words(topics)
         self._word_leaf = {word: leaf for leaf, words in enumerate(self._leaf_words) for word in words}
-        # bounded: they are only there so that the 40 links of a page do not compute the same host 40 times
+        # so that the 40 links of a page do not compute the same host 40 times
         self.host = lru_cache(maxsize=8192)(self._host)
         self.holder = lru_cache(maxsize=1 << 15)(self._holder)
         self._steps = lru_cache(maxsize=8192)(self._turns_of_block)
@@ -120,12 +127,13 @@ class Hosts:
         return self._turned(main, block, slot)
 
     def _holder(self, leaf: int, block: int, slot: int) -> int:
-        """The host of the block whose slot-th share is about the leaf; it may be beyond the last."""
+        """The host of the block whose slot-th share is about the leaf. The number may be beyond the last host."""
         main = self._turned(leaf, block, slot, back=True)
         return block * self._leaves + (main - self._steps(block)[0]) * self._stride_back % self._leaves
 
     @property
     def blocks(self) -> int:
+        """Number of blocks of hosts."""
         return -(-self.plan.hosts // self._leaves)
 
     def holders(self, leaf: int) -> list[tuple[int, int]]:
@@ -139,7 +147,7 @@ class Hosts:
         return found
 
     def some_holder(self, leaf: int, dice: Dice) -> tuple[Host, Segment] | None:
-        """A host with open articles about the leaf, large shares more often; None if a few tries find none."""
+        """A host with open articles about the leaf, large shares more often. None if a few tries fail."""
         first = _slot(dice.roll())
         for attempt in range(2 * len(SHARES)):
             slot = (first + attempt) % len(SHARES)
@@ -153,8 +161,9 @@ class Hosts:
     # ---- names ------------------------------------------------------------------------------------------------------
 
     def name(self, number: int) -> str:
+        """The name of a host."""
         traits = digest(self.plan.seed, "name", number)
-        if number % 2 and traits % 4 == 0:  # a part of its neighbour's site
+        if number % 2 and traits % 4 == 0:  # a subdomain of its neighbour
             return f"{SUBDOMAINS[traits // 4 % len(SUBDOMAINS)]}.{self._own_name(number - 1)}{DOMAIN}"
         return self._own_name(number) + DOMAIN
 
@@ -172,7 +181,7 @@ class Hosts:
         return stem + (str(again + 1) if again else "")
 
     def number(self, name: str) -> int | None:
-        """The host with this name: each candidate the name allows is named again and compared."""
+        """The number of the host with this name. The name of the candidate is made again and compared."""
         match = _NAME.fullmatch(name.removesuffix(DOMAIN)) if name.endswith(DOMAIN) else None
         if match is None:
             return None
@@ -204,10 +213,10 @@ class Hosts:
         plan, dice = self.plan, Dice(digest(self.plan.seed, "host", number))
         size = self._size(number)
         hubs = int(size * plan.hubs + dice.roll())
-        chains = [1 + dice.below(3) for _ in range(int(size * plan.tunnels / 5 + dice.roll()))] if plan.tunnels else []
-        spare = size - _FIXED - hubs - sum(chains)
+        tunnels = [1 + dice.below(3) for _ in range(int(size * plan.tunnels / 5 + dice.roll()))] if plan.tunnels else []
+        spare = size - _FIXED - hubs - sum(tunnels)
         articles = max(3, round(spare / (1 + plan.duplicates + 1 / PER_LIST)))
-        segments = self._segments(number, articles, len(chains), dice)
+        segments = self._segments(number, articles, len(tunnels), dice)
         sections = self._sections(segments, dice)
         modulus = 10 ** len(str(8 * articles))
         slow = dice.chance(plan.slow_hosts)
@@ -217,7 +226,7 @@ class Hosts:
             main=segments[0].leaf,
             segments=segments,
             sections=sections,
-            chains=tuple(Chain(length, len(SHARES) + i) for i, length in enumerate(chains)),
+            tunnels=tuple(Tunnel(length, len(SHARES) + i) for i, length in enumerate(tunnels)),
             hubs=tuple(segments[0].leaf if i % 2 else dice.below(self._leaves) for i in range(hubs)),
             directories=_directories(sections, dice),
             trap=dice.pick(TRAPS) if dice.chance(plan.traps) else "",
@@ -233,16 +242,16 @@ class Hosts:
         )
 
     def _size(self, number: int) -> int:
-        """Log-normal about the mean: a few hosts are large, most are small."""
+        """Log-normal around the mean: a few hosts are large, most are small."""
         mean, spread = self.plan.pages_per_host, self.plan.host_spread
         u, v = (unit(digest(self.plan.seed, "size", number, which)) for which in "uv")
         normal = math.sqrt(-2 * math.log(1 - u)) * math.cos(2 * math.pi * v)
         return max(_FIXED + 3, min(25 * mean, round(mean * math.exp(spread * normal - spread * spread / 2))))
 
-    def _segments(self, number: int, articles: int, chains: int, dice: Dice) -> tuple[Segment, ...]:
-        """Shares of the open articles, and a hidden segment for each chain."""
-        hidden = [min(2 + dice.below(7), max(1, articles // (2 * chains))) for _ in range(chains)]
-        tilt = 0.6 + 0.8 * dice.roll()  # some hosts are more of one mind than others
+    def _segments(self, number: int, articles: int, tunnels: int, dice: Dice) -> tuple[Segment, ...]:
+        """Shares of the open articles, and a hidden segment for each tunnel."""
+        hidden = [min(2 + dice.below(7), max(1, articles // (2 * tunnels))) for _ in range(tunnels)]
+        tilt = 0.6 + 0.8 * dice.roll()  # some hosts write more about their main topic than others
         weights = [SHARES[0] * tilt, *(share * (2 - tilt) for share in SHARES[1:])]
         left, total = articles - sum(hidden), sum(weights)
         ends = [round(left * sum(weights[:slot]) / total) for slot in range(len(SHARES) + 1)]
@@ -252,31 +261,31 @@ class Hosts:
             leaves.append(dice.below(self._leaves))
         return tuple(Segment(leaf, ends[i], ends[i + 1] - ends[i]) for i, leaf in enumerate(leaves))
 
-    def _sections(self, segments: tuple[Segment, ...], dice: Dice) -> tuple[Section, ...]:
-        """Half of the hosts sort their articles by topic, under names that say so or not; the others do not sort."""
+    def _sections(self, segments: tuple[Segment, ...], dice: Dice) -> tuple[HostSection, ...]:
+        """Half of the hosts sort their articles by topic, under names that tell it or not. The others do not."""
         names = list(DIRECTORIES)
         if dice.chance(0.5):
             total = sum(segment.size for segment in segments[: len(SHARES)])
-            return (Section(names[dice.below(len(names))], None, total),)
+            return (HostSection(names[dice.below(len(names))], None, total),)
         telling = dice.chance(0.5)
-        sections: dict[str, Section] = {}
+        sections: dict[str, HostSection] = {}
         for i, segment in enumerate(segments[: len(SHARES)]):
             plain = names.pop(dice.below(len(names)))
             name = self.topics.name(segment.leaf).lower() if telling else plain
             if segment.size:
                 name = plain if name in sections else name
-                sections[name] = Section(name, i, segment.size)
+                sections[name] = HostSection(name, i, segment.size)
         return tuple(sections.values())
 
 
-def _directories(sections: tuple[Section, ...], dice: Dice) -> tuple[str, ...]:
+def _directories(sections: tuple[HostSection, ...], dice: Dice) -> tuple[str, ...]:
     if len(sections) > 1:
         return tuple(section.name for section in sections)
     return tuple(dict.fromkeys(dice.pick(DIRECTORIES) for _ in range(3)))
 
 
 def _slot(u: float) -> int:
-    """A share, large ones more often."""
+    """A share, more often a large one."""
     for slot, share in enumerate(SHARES):
         u -= share
         if u < 0:
@@ -284,8 +293,8 @@ def _slot(u: float) -> int:
     return 0
 
 
-def _leaf_words(topics: Topics) -> tuple[tuple[str, ...], ...]:
-    """Words that may stand in a host's name: they must tell the leaf, or the name could not be read back."""
+def _leaf_words(topics: TopicTree) -> tuple[tuple[str, ...], ...]:
+    """Words that may stand in the name of a host. No two leaves share one, so that a name tells its leaf."""
     taken = {topics.name(leaf).lower() for leaf in range(len(topics))}
     found = []
     for leaf in range(len(topics)):

@@ -1,4 +1,4 @@
-"""From a layout to HTML, in three manners of building pages: with landmarks, with divs, and with tables as of old."""
+"""From the layout of a page to its HTML, in three styles: with landmarks, with divs, and with old tables."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from forager_lab.webs.procedural.chance import Dice, below, stream
 from forager_lab.webs.procedural.hosts import Host
-from forager_lab.webs.procedural.layout import Layout
+from forager_lab.webs.procedural.layout import PageLayout
 from forager_lab.webs.procedural.linking import Anchor
 from forager_lab.webs.procedural.prose import MEAN_SENTENCE, Prose
 from forager_lab.webs.procedural.vocabulary import LEADS
 
 
-class Frame(NamedTuple):
-    """What stands between the parts of a page."""
+class HtmlFrame(NamedTuple):
+    """The HTML between the parts of a page."""
 
     before_top: str
     between_top: str
@@ -33,17 +33,17 @@ class Frame(NamedTuple):
 
 
 FRAMES = (
-    Frame(
+    HtmlFrame(
         *("<header><nav><ul><li>", "</li><li>", "</li></ul></nav></header>\n<main>\n", "<ul>\n"),
         *("<li>", "</li>\n", "</ul>\n", "</main>\n<aside>\n<p>", "</p>\n<p>"),
         *("</p></aside>\n<footer>", "</footer>"),
     ),
-    Frame(
+    HtmlFrame(
         *('<div id="top" class="bar">', " | ", '</div>\n<div id="content">\n', '<div class="box">\n'),
         *('<div class="entry">', "</div>\n", "</div>\n", '</div>\n<div class="box">\n<div class="entry">'),
         *('</div>\n<div class="entry">', '</div></div>\n<div id="bottom" class="bar">', "</div>"),
     ),
-    Frame(
+    HtmlFrame(
         *("<table><tr><td>", "<br>", "</td><td>\n", "<dl>\n"),
         *("<dt>", "</dd>\n", "</dl>\n", "<p><b>", "</b></p>\n<p><b>"),
         *("</b></p></td></tr><tr><td>", "</td></tr></table>"),
@@ -52,7 +52,8 @@ FRAMES = (
 _LIST_HEADINGS = ("See also", "Further reading", "Related", "More", "Links", "Elsewhere")
 
 
-def page_bytes(layout: Layout, host: Host, prose: Prose, canonical: str = "") -> bytes:
+def page_bytes(layout: PageLayout, host: Host, prose: Prose, canonical: str = "") -> bytes:
+    """The whole page in UTF-8."""
     frame = FRAMES[host.markup]
     top = frame.between_top.join(_a(link, host) for link in layout.top)
     adverts = frame.between_adverts.join(_a(link, host, sponsored=True) for link in layout.adverts)
@@ -65,7 +66,7 @@ def page_bytes(layout: Layout, host: Host, prose: Prose, canonical: str = "") ->
 
 
 def _a(link: Anchor, host: Host, sponsored: bool = False) -> str:
-    """An element a; links within the host are relative on most hosts."""
+    """A link element. On most hosts, links within the host are relative."""
     href = link.path if link.host == host.name and host.trait(1, 0.8) else f"http://{link.host}{link.path}"
     rel = ' rel="nofollow"' if sponsored and host.trait(2, 0.4) else ""
     if "&" in href:
@@ -73,7 +74,7 @@ def _a(link: Anchor, host: Host, sponsored: bool = False) -> str:
     return f'<a href="{href}"{rel}>{link.text}</a>'
 
 
-def _head(layout: Layout, host: Host, prose: Prose, canonical: str) -> str:
+def _head(layout: PageLayout, host: Host, prose: Prose, canonical: str) -> str:
     title = layout.title if host.trait(3, 0.5) else f"{layout.title} - {host.name.partition('.')[0]}"
     lines = ["<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">', f"<title>{title}</title>"]
     if host.trait(4, 0.4) and layout.leaf < prose.general:
@@ -86,8 +87,8 @@ def _head(layout: Layout, host: Host, prose: Prose, canonical: str) -> str:
     return "\n".join(lines)
 
 
-def _body(layout: Layout, host: Host, prose: Prose, frame: Frame) -> str:
-    """Heading, text with links in it, a list with the other links and a sentence on each."""
+def _body(layout: PageLayout, host: Host, prose: Prose, frame: HtmlFrame) -> str:
+    """A heading, text with links in it, and a list of the other links with a sentence about each."""
     hrefs = [_a(link, host) for link in layout.body]
     inline, listed = hrefs[: layout.inline], hrefs[layout.inline :]
     notes = len(listed)
@@ -106,7 +107,7 @@ def _body(layout: Layout, host: Host, prose: Prose, frame: Frame) -> str:
     return f"<h1>{layout.title}</h1>\n<p>{text}</p>\n" + _list(layout, frame, listed, remarks)
 
 
-def _own_manners(layout: Layout, prose: Prose, count: int) -> NDArray[np.int64]:
+def _own_manners(layout: PageLayout, prose: Prose, count: int) -> NDArray[np.int64]:
     """What each sentence is about: the page's leaf, its second subject, or nothing in particular."""
     u = below(stream(layout.key ^ 0x5EED, count), 1 << 20) / (1 << 20)
     apart = np.where(u < layout.strength + layout.second_strength, layout.second, prose.general)
@@ -114,8 +115,8 @@ def _own_manners(layout: Layout, prose: Prose, count: int) -> NDArray[np.int64]:
     return chosen
 
 
-def _places(layout: Layout, links: int, count: int, manners: NDArray[np.int64]) -> list[int]:
-    """After which sentence each inline link stands; the sentences on both sides take on what it is about."""
+def _places(layout: PageLayout, links: int, count: int, manners: NDArray[np.int64]) -> list[int]:
+    """After which sentence each inline link stands. The sentences before and after it are about what it is about."""
     if not links:
         return []
     shift = below(stream(layout.key ^ 0x9A9E, links), 1 << 20) / (1 << 20)
@@ -126,8 +127,8 @@ def _places(layout: Layout, links: int, count: int, manners: NDArray[np.int64]) 
     return [int(place) for place in places]
 
 
-def _ends(layout: Layout, prose: Prose, links: list[str], places: list[int], count: int) -> list[str]:
-    """What follows each sentence: a link with a few words, a new paragraph, a heading, or just a space."""
+def _ends(layout: PageLayout, prose: Prose, links: list[str], places: list[int], count: int) -> list[str]:
+    """What follows each sentence: a link with a few words, a new paragraph, a heading, or only a space."""
     dice = Dice(layout.key ^ 0xE4D5)
     ends = [" "] * count
     at = 2 + dice.below(4)
@@ -143,7 +144,7 @@ def _ends(layout: Layout, prose: Prose, links: list[str], places: list[int], cou
     return ends
 
 
-def _list(layout: Layout, frame: Frame, links: list[str], remarks: list[str]) -> str:
+def _list(layout: PageLayout, frame: HtmlFrame, links: list[str], remarks: list[str]) -> str:
     if not links:
         return ""
     heading = _LIST_HEADINGS[layout.key % len(_LIST_HEADINGS)]

@@ -1,4 +1,4 @@
-"""What a procedural web is like: every number that shapes it, in one frozen value."""
+"""All numbers that shape a procedural web, in one frozen value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class WebPlan:
-    """Two webs with equal plans are equal to the byte. The defaults make about 3,000 pages on 40 hosts."""
+    """Webs with equal plans are equal to the byte. The defaults make about 3,000 pages on 40 hosts."""
 
     seed: int = 1
     hosts: int = 40
@@ -28,13 +28,13 @@ class WebPlan:
     redirects: float = 0.05
     errors: float = 0.01
     files: float = 0.02
-    fresh: int = 0  # links on each page to pages nothing else links to: the web has no end
+    fresh: int = 0  # links on each page to pages that nothing else links to: the web never ends
 
-    tunnels: float = 0.08  # share of the articles that can be reached only through pages off their topic
+    tunnels: float = 0.08  # share of the articles that can be reached only through pages about nothing
     hubs: float = 0.02  # share of the pages that are link lists
     duplicates: float = 0.04  # share of the articles with a print version
     adverts: int = 3  # on each page
-    traps: float = 0.35  # share of the hosts with an endless part
+    traps: float = 0.35  # share of the hosts with a part that never ends
     slow_hosts: float = 0.1
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class WebPlan:
 
     @classmethod
     def reference(cls, *, open: bool = False, seed: int = 1) -> Self:
-        """The work that speed is measured on: 3,000 pages of 43 KB with 80 links on 20 hosts, 20 topics.
+        """The web on which speed is measured: 3,000 pages of 43 KB with 80 links on 20 hosts, 20 topics.
 
         Closed, all links lead to those pages. Open, 25 of the 80 lead to pages that nothing else links to.
         """

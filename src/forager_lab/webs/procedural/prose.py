@@ -1,7 +1,7 @@
-"""Sentences and titles. A page's text is one lookup in one table of phrases, which is why it is cheap.
+"""Sentences and titles. The text of a page is one lookup in one table of phrases, so it is cheap.
 
-A sentence is four phrases: how it starts (with its subject), a verb, an object, a tail. Subjects and objects are noun
-phrases of a topic; the verbs are past or modal, so anything agrees with anything.
+A sentence has four phrases: a start with the subject, a verb, an object, a tail. Subjects and objects are noun phrases
+of a topic. The verbs are in the past or modal, so that they agree with any subject.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager_lab.webs.procedural.chance import below, digest, stream
-from forager_lab.webs.procedural.topics import Topics, topic_tree
+from forager_lab.webs.procedural.topics import TopicTree, topic_tree
 from forager_lab.webs.procedural.vocabulary import ADJECTIVES, DEPARTMENT, GENERAL, OFFICE, OPENERS, TAILS, VERBS, split
 
 PHRASES = 256  # noun phrases a topic
-WINDOW = 72  # of which one page uses so many: a page repeats itself, and 40 pages do not show every word
+WINDOW = 72  # of them that one page uses: a page repeats itself, and 40 pages do not show every word
 MEAN_SENTENCE = 82  # bytes, with what separates it from the next
 
 _TOPICAL_TITLES = split(
@@ -33,9 +33,9 @@ _VAGUE_TITLES = split(
 
 
 class Prose:
-    """The phrases of a topic tree. Beside the leaves there are three manners that belong to no topic."""
+    """The phrases of a topic tree. A manner is what a sentence is about: a leaf, or one of three that are no topic."""
 
-    def __init__(self, topics: Topics) -> None:
+    def __init__(self, topics: TopicTree) -> None:
         self.topics = topics
         self.general = len(topics)
         self.department = self.general + 1
@@ -50,7 +50,7 @@ class Prose:
         self._tails = self._verbs + len(VERBS)
 
     def sentences(self, manners: NDArray[np.int64], key: int) -> NDArray[Any]:
-        """A row of four phrases for each manner (a leaf, or one of the three others) asked for."""
+        """A row of four phrases for each of the manners."""
         bits = stream(key, 4 * len(manners)).reshape(4, -1)
         base = manners * PHRASES
         shift = key % PHRASES
@@ -97,6 +97,7 @@ def _start(phrase: str, i: int) -> str:
 
 
 def article(word: str) -> str:
+    """The article that fits the word, "a" or "an"."""
     return "an" if word[0] in "aeio" else "a"
 
 
@@ -106,14 +107,14 @@ def _form(word: str, bits: int) -> str:
     return (*forms, f"{article(noun)} {noun} about {word}", f"the {adjective} {word}")[bits % 6]
 
 
-def _noun_phrases(topics: Topics, leaf: int) -> list[str]:
-    """Most are of the leaf, some of its parents and of a sibling: kin shares words, as it does in life."""
+def _noun_phrases(topics: TopicTree, leaf: int) -> list[str]:
+    """Most are of the leaf, some of its parents and of a sibling, because related topics share words."""
     phrases = []
     for i in range(PHRASES):
         bits = digest(leaf, i)
         kind, near = bits % 100, (bits >> 8) % 4
         own, sibling = topics.words[leaf], topics.words[topics.sibling(leaf, bits >> 40)]
-        # walking slowly through the words gives each window of phrases a part of them only
+        # going slowly through the words gives each window of phrases only a part of them
         word = own[(i * len(own) // PHRASES + near) % len(own)]
         if kind >= 88:
             word = sibling[(bits >> 16) % len(sibling)]
@@ -130,5 +131,5 @@ def _plain_phrases(words: list[str], manner: int) -> list[str]:
 
 @lru_cache(maxsize=8)
 def prose_of(branching: tuple[int, int, int]) -> Prose:
-    """Words do not depend on the seed: webs over the same tree share one table."""
+    """The phrases of a tree. They do not depend on the seed, so webs with the same tree share one table."""
     return Prose(topic_tree(branching))

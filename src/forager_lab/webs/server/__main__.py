@@ -1,0 +1,81 @@
+"""The server as a process, on loopback.
+
+It prints {"port": N} when it is ready. It ends at SIGTERM, at SIGINT, or when its standard input closes, so that it
+does not outlive the process that started it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from errno import EADDRINUSE
+from pathlib import Path
+
+from forager_lab.webs.procedural import ProceduralWeb
+from forager_lab.webs.server import PLANS, Server
+
+
+async def serve(options: argparse.Namespace) -> None:
+    """Serve until something says stop."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+    web = ProceduralWeb(PLANS[options.plan](options.seed))
+    async with Server(web, options.port, slowness=options.slowness, log=options.log, cache=options.cache) as server:
+        print(json.dumps({"port": server.port}), flush=True)
+        if not os.isatty(0):  # at a terminal Ctrl-C ends it, and reading would stop a background job
+            threading.Thread(target=_stop_at_end_of_input, args=(loop, stop), daemon=True).start()
+        await stop.wait()
+
+
+def _stop_at_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    with suppress(OSError):  # it was closed from the start
+        while os.read(0, 4096):
+            pass
+    with suppress(RuntimeError):  # the loop has ended already
+        loop.call_soon_threadsafe(stop.set)
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port < 1 << 16:
+        raise ValueError(text)
+    return port
+
+
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser("forager_lab.webs.server", description="A procedural web over HTTP on loopback.")
+    parser.add_argument("--plan", choices=PLANS, default="default")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--port", type=_port, default=0, help="0: any free port")
+    parser.add_argument("--log", type=Path, help="write a line for each request to this file")
+    parser.add_argument(
+        "--slowness", type=float, default=1.0, help="multiplies the seconds that the web gives; 0: answer at once"
+    )
+    parser.add_argument("--cache", action="store_true", help="make all pages at the start and keep them in memory")
+    return parser.parse_args(words)
+
+
+def main() -> int:
+    """Serve; the exit code is 2 if the port cannot be used."""
+    options = arguments()
+    try:
+        asyncio.run(serve(options))
+    except OSError as error:
+        used = error.errno == EADDRINUSE
+        cure = f"port {options.port} is in use: choose another, or 0 for any free one" if used else str(error)
+        print(cure, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
