@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from forager.collection.courses import PartAccuracy, FoundBy, PartType
+from forager.collection.courses import FoundBy, PartAccuracy, PartType
 from forager_lab.metrics import Figure, mean
 from forager_lab.plots import recall_curves
 from forager_lab.results import GOALS, THRESHOLDS

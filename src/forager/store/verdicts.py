@@ -79,7 +79,7 @@ def add_verdicts(project: Path, verdicts: Iterable[PageVerdict]) -> None:
     file = project / FILE
     lines = "".join(map(_line, verdicts))
     try:
-        with FileLock(file.with_suffix(".lock"), mode=0o644), file.open("a+b") as stream:
+        with file.open("a+b") as stream, FileLock(file.with_suffix(".lock"), mode=0o644):
             stream.seek(0)
             whole = stream.read().rfind(b"\n") + 1
             stream.truncate(whole)
