@@ -14,8 +14,8 @@ FLOORS = (
     {"config", "learn", "paths", "frontier", "fetch", "store"},
     {"critics", "strategies"},
     {"crawl"},
-    {"project"},
     {"topics", "teaching", "collection"},
+    {"project"},
     {"cli"},
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -12,8 +12,7 @@ import pytest
 
 from forager.clock import VirtualClock
 from forager.errors import ForagerError
-from forager.fetch.dns import MappedNames, Resolver
-from forager.fetch.guard import METADATA_NAMES, Guard
+from forager.fetch.guard import METADATA_NAMES, Guard, MappedNames, Resolver
 from forager.fetch.http import Limits
 from forager.types import Answer, Reason, Url
 from forager.web.urls import RULES

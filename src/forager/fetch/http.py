@@ -26,9 +26,8 @@ from yarl import URL
 from forager.clock import Clock, WallClock
 from forager.errors import ForagerError
 from forager.fetch.body import ACCEPT_ENCODING, BadCodingError, BodyMemory, TooLargeError, read_body
-from forager.fetch.dns import Lookup, MappedNames, Resolver, system_lookup
 from forager.fetch.failures import LostError, backoff, of_error, of_status, one_line, retry_after
-from forager.fetch.guard import Guard
+from forager.fetch.guard import Guard, Lookup, MappedNames, Resolver, system_lookup
 from forager.types import Answer, Exchange, Failure, Fetch, Reason, Redirect, Url
 from forager.web.urls import RULES, UrlRules
 

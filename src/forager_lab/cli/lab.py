@@ -146,7 +146,7 @@ def record(
     folder: Annotated[Path, typer.Argument(help="a new folder for the web")],
 ) -> None:
     """Make a recorded web from a finished crawl. Its labels are what the critic of the crawl said about the pages."""
-    from forager_lab.webs.recording import record as record_crawl
+    from forager_lab.webs import record as record_crawl
 
     made = record_crawl(project, folder)
     if made.note:

@@ -2,6 +2,7 @@
 
 A web is recorded (a folder with *.warc.gz and labels.tsv) or procedural (made from a seed, see `procedural`).
 `open_web` opens both, `find_web` looks for one by its name, `find_webs` lists the recorded ones in some folders.
+`record` makes one from a finished crawl.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from forager.types import Fetcher, Url
 from forager.web.urls import host
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.procedural.topics import NONE
+from forager_lab.webs.recording import record as record
 
 PROCEDURAL = "procedural"  # the name of a web that is not recorded
 MOST = 200_000  # pages whose labels are kept in memory

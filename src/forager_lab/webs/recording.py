@@ -24,11 +24,10 @@ from forager.crawl.folder import empty_folder
 from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue, Entry, aliases
-from forager.types import Url
+from forager.types import RELEVANT, Url
 from forager.web.urls import UrlRules, host
 
-RELEVANT, OTHER, UNJUDGED = "relevant", "other", "_none"
-HALF = 0.5  # least relevance of a page that is labelled relevant
+RELEVANT_LABEL, OTHER, UNJUDGED = "relevant", "other", "_none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def _label(entry: Entry, classes: Mapping[str, tuple[str, ...]]) -> str:
         return " ".join(names[int(entry.topics.argmax())].replace(",", " ").split())
     if isnan(entry.relevance):
         return UNJUDGED
-    return RELEVANT if entry.relevance >= HALF else OTHER
+    return RELEVANT_LABEL if entry.relevance >= RELEVANT else OTHER
 
 
 def _row(entry: Entry, label: str) -> Sequence[str]:

@@ -7,6 +7,11 @@ catalogue   an imported directory: one SQLite file
 prune       merges small categories until every class has enough examples
 """
 
+from collections.abc import Iterator
+from pathlib import Path
+
+from forager.errors import ForagerError
+from forager.files import open_bytes
 from forager.topics.directory.catalogue import CategoryCount, CategoryDetails, Directory, import_directory
 from forager.topics.directory.listing import (
     Category,
@@ -18,7 +23,8 @@ from forager.topics.directory.listing import (
     SourceFault,
 )
 from forager.topics.directory.prune import OTHER, PrunedClasses, balanced, prune
-from forager.topics.directory.sources import read_source
+from forager.topics.directory.rdf import read_rdf
+from forager.topics.directory.sources import read_folder, read_table
 
 __all__ = [
     "OTHER",
@@ -38,3 +44,19 @@ __all__ = [
     "prune",
     "read_source",
 ]
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_source(source: Path, progress: ImportProgress, *, separator: str = ".") -> Iterator[DirectoryItem]:
+    """The listings and categories of a source, one at a time: of a folder of pages, an RDF dump, or else a table.
+
+    `separator` is for the categories of a table.
+    """
+    if not source.exists():
+        raise ForagerError(f"there is no {source}: name an RDF dump, a table with url and category, or a folder")
+    if source.is_dir():
+        return read_folder(source, progress)
+    with open_bytes(source) as stream:
+        beginning = stream.read(512).removeprefix(_BOM).lstrip()
+    return read_rdf(source, progress) if beginning.startswith(b"<") else read_table(source, progress, separator)

@@ -1,4 +1,4 @@
-"""The sources of a directory, told apart by what they are: a folder of pages, an RDF dump, or else a table.
+"""Directories of topics as tables and as folders of pages.
 
 A table is CSV, or TSV without quotes, and its first line names the columns. It must have `url` and `category`, it may
 have `title` and `description`, and other columns are ignored.
@@ -20,7 +20,6 @@ from typing import BinaryIO
 from forager.errors import ForagerError
 from forager.files import open_bytes
 from forager.topics.directory.listing import (
-    DirectoryItem,
     ImportProgress,
     Listing,
     SkipReason,
@@ -28,21 +27,9 @@ from forager.topics.directory.listing import (
     dotted,
     one_line,
 )
-from forager.topics.directory.rdf import read_rdf
 from forager.web.urls import RULES
 
 _BOM = b"\xef\xbb\xbf"
-
-
-def read_source(source: Path, progress: ImportProgress, *, separator: str = ".") -> Iterator[DirectoryItem]:
-    """The listings and categories of a source, one at a time. `separator` is for the categories of a table."""
-    if not source.exists():
-        raise ForagerError(f"there is no {source}: name an RDF dump, a table with url and category, or a folder")
-    if source.is_dir():
-        return read_folder(source, progress)
-    with open_bytes(source) as stream:
-        beginning = stream.read(512).removeprefix(_BOM).lstrip()
-    return read_rdf(source, progress) if beginning.startswith(b"<") else read_table(source, progress, separator)
 
 
 # ---- tables ---------------------------------------------------------------------------------------------------------
