@@ -1,7 +1,7 @@
 """How long naive Bayes takes to train and to judge, and how large it is: `python -m bench.critics [--small]`.
 
-The pages are made up: words by Zipf's law over a million, of which a class has half of the rarer ones to itself. A page
-of 3,000 words has about 1,300 different ones. The last line is JSON.
+The pages are artificial: their words follow Zipf's law over a million words, and half of the rarer words on a page are
+of its class alone. A page of 3,000 words has about 1,300 different ones. The last line is JSON.
 """
 
 import argparse

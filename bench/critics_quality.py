@@ -1,9 +1,8 @@
 """How well critics tell pages of a topic from others: `python -m bench.critics_quality [--samples N]`.
 
-A critic learns from 40 random pages of the topic and 600 random others of a recorded web, and judges the rest: ROC AUC
-and average precision of its order, log-loss of its probabilities, each the mean over topics and samples. The webs are
-looked for in $FORAGER_WEBS, else beside the project in shared/data; one that is not there is left out. The last line is
-JSON.
+A critic learns from 40 random pages of the topic and 600 random others of a recorded web, and judges the rest. Printed
+are ROC AUC, average precision and log-loss, each the mean over topics and samples. The webs are looked for in
+$FORAGER_WEBS, or beside the project in shared/data; a web that is not there is left out. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -78,6 +77,8 @@ class Pages:
 
 @dataclass(frozen=True)
 class Measure:
+    """How good the judgements of a critic are, and what they cost."""
+
     roc_auc: float
     average_precision: float
     log_loss: float
@@ -92,7 +93,7 @@ class Measure:
 
 
 def tried(critic: Critic, pages: Pages, wanted: Mask, topic: str, seed: int) -> tuple[Measure, Measure]:
-    """What its relevance is worth, and what it is before calibration."""
+    """The measure of its relevances, and that of its judgements before calibration."""
     draw = np.random.default_rng(seed)
     yes, no = draw.permutation(np.flatnonzero(wanted)), draw.permutation(np.flatnonzero(~wanted))
     training, rest = [*yes[:WANTED], *no[:OTHERS]], [*yes[WANTED:], *no[OTHERS:]]
@@ -118,7 +119,7 @@ def trials(web: str, samples: int) -> Iterator[tuple[str, str, Measure]]:
 
 
 def table(found: Sequence[tuple[str, str, Measure]]) -> list[dict[str, str | float]]:
-    """A row a critic: the means over all topics and samples."""
+    """A row for each critic: the means over all topics and samples."""
     rows: list[dict[str, str | float]] = []
     for name in dict.fromkeys(name for name, _, _ in found):
         each = [measure for critic, _, measure in found if critic == name]

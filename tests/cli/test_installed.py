@@ -14,6 +14,7 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from forager.cli import app, installed
+from forager.crawl import doctor
 from forager.critics import CRITICS
 from forager.fetch.guard import Guard
 from forager.store import lock
@@ -58,7 +59,7 @@ def test_a_missing_extra_is_told_with_its_cure(tmp_path: Path, monkeypatch: pyte
             raise PackageNotFoundError(name)
         return "0.1" if name == "numpy" else version(name)
 
-    monkeypatch.setattr(installed, "version", some)
+    monkeypatch.setattr(doctor, "version", some)
     code, found = checks(str(tmp_path))
     assert code == 1
     assert found["extra parquet"] == {
@@ -81,7 +82,7 @@ def test_an_extra_alone_does_not_fail(tmp_path: Path, monkeypatch: pytest.Monkey
             raise PackageNotFoundError(name)
         return version(name)
 
-    monkeypatch.setattr(installed, "version", some)
+    monkeypatch.setattr(doctor, "version", some)
     code, found = checks(str(tmp_path))
     assert (code, found["extra lab"]["ok"]) == (0, False)
 

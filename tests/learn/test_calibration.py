@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forager.learn.calibration import (
@@ -23,6 +23,7 @@ scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_
 
 
 @given(scored)
+@settings(deadline=None)  # the first call imports scikit-learn
 def test_roc_auc_is_the_chance_of_the_right_order(pages: list[tuple[int, bool]]) -> None:
     better = [(p > n) + 0.5 * (p == n) for p, w in pages if w for n, v in pages if not v]
     scores, wanted = np.array([s for s, _ in pages], float), np.array([w for _, w in pages])
@@ -30,6 +31,7 @@ def test_roc_auc_is_the_chance_of_the_right_order(pages: list[tuple[int, bool]])
 
 
 @given(scored)
+@settings(deadline=None)  # the first call imports scikit-learn
 def test_average_precision_by_definition(pages: list[tuple[int, bool]]) -> None:
     above = [[w for s, w in pages if s >= score] for score, wanted in pages if wanted]
     scores, wanted = np.array([s for s, _ in pages], float), np.array([w for _, w in pages])

@@ -6,7 +6,7 @@ from math import log, prod
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forager.learn.counts import CHUNK, TermCounter
@@ -36,6 +36,7 @@ def slow(told: list[tuple[list[int], int]], row: list[int], *, even: bool) -> li
 
 
 @given(instances, st.lists(words, min_size=1, max_size=3), words, st.booleans())
+@settings(deadline=None)
 def test_posteriors_are_those_of_the_definition(
     told: list[tuple[list[int], int]], rows: list[list[int]], common: list[int], even: bool
 ) -> None:
@@ -45,6 +46,7 @@ def test_posteriors_are_those_of_the_definition(
 
 
 @given(instances)
+@settings(deadline=None)
 def test_occurrences_may_be_added_up_in_any_portions(told: list[tuple[list[int], int]]) -> None:
     some, whole = learnt(told, even=False, chunk=3), learnt(told, even=False)
     assert np.array_equal(some.terms, whole.terms)

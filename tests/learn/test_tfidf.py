@@ -6,7 +6,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forager.learn.tfidf import Idf, Query, Targets, TfidfRows, strongest
@@ -38,6 +38,7 @@ def plain_cosine(a: list[int], b: list[int], idf: Idf) -> float:
 
 
 @given(ROWS, ROWS, ROWS)
+@settings(deadline=None)
 def test_batches_equal_plain_loops(sample: list[list[int]], kept: list[list[int]], bags: list[list[int]]) -> None:
     idf = Idf.of(np.array(row, np.uint32) for row in sample)
     got = Targets(Ragged.of(kept), idf).cosines(Ragged.of(bags))

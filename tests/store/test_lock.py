@@ -90,6 +90,7 @@ def test_a_holder_is_told_with_its_host_if_that_is_another_one() -> None:
         ("", False),
         ("what is this\n", False),
     ],
+    ids=["older", "here", "gone", "elsewhere", "empty", "strange"],  # not by process: every worker has another one
 )
 def test_who_may_only_read_a_project_sees_whether_its_process_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, found: bool

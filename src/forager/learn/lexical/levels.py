@@ -86,7 +86,7 @@ class LinkTexts:
 
     @classmethod
     def of(cls, page: Page, links: Links, context: int) -> Self:
-        """`context`: so many words on either side, in whatever elements they stand; fewer at the ends of the page."""
+        """`context`: so many words on either side, in the same element or not; fewer at the ends of the page."""
         words = page.terms
         starts, ends = words.offsets[links.first_leaf], words.offsets[links.last_leaf + 1]
         before = np.minimum(starts, context)
@@ -127,7 +127,7 @@ class TopicLevels:
         return self.count + 1
 
     def content_scores(self, anchors: Texts) -> Reals:
-        """(anchors, n)"""
+        """content(a, i), (anchors, n)"""
         given = Profiles.of(anchors)
         pairs = self._model.similar(given)
         cells = pairs.texts * self.count + self._levels[pairs.terms]
@@ -139,7 +139,7 @@ class TopicLevels:
         return self._nearest(self.content_scores(anchors))
 
     def context_scores(self, lefts: Texts, rights: Texts) -> Reals:
-        """(links, n). Only the nearest k words left and right of a link count."""
+        """context(l, r, i), (links, n). Only the nearest k words left and right of a link count."""
         windows = self._windows(lefts, rights)
         runs = self._model.promising(windows)
         pairs = self._model.similar_runs(windows, runs)
@@ -152,7 +152,7 @@ class TopicLevels:
         return self._nearest(self.context_scores(lefts, rights))
 
     def page_scores(self, terms: Sequence[str], weights: TermWeights | None = None) -> Reals:
-        """(n,)"""
+        """page(d, i), (n,)"""
         return self._page(Profiles.of(terms), weights)[0]
 
     def page_level(self, terms: Sequence[str], weights: TermWeights | None = None) -> int:
@@ -303,7 +303,7 @@ def _distinct(number: int, terms: Sequence[str], weights: TermWeights) -> dict[s
 
 
 def _checked_sizes(sizes: Sequence[int]) -> Places:
-    """The number of terms of each level, up to the highest level that has any; the target and one more must have."""
+    """The number of terms of each level, up to the highest that has any. The target and another level need some."""
     having = [number for number, size in enumerate(sizes, 1) if size]
     if not having:
         raise ForagerError("no level of this topic path has terms: give example pages with text for each level")
