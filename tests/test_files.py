@@ -34,7 +34,7 @@ def alone(file: Path) -> bool:
     return list(file.parent.iterdir()) == [file]
 
 
-@pytest.mark.parametrize("content", [b"", b"x", b"plain", gzip.compress(b"plain")])
+@pytest.mark.parametrize("content", [b"", b"x", b"plain", gzip.compress(b"plain", mtime=0)], ids=range(4))
 def test_a_file_is_read_compressed_or_not(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x").write_bytes(content)
     with open_bytes(tmp_path / "x") as stream:

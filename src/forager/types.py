@@ -11,7 +11,7 @@ of discovery; arrays of n rows are aligned with the n links of the visit they be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from functools import cached_property
@@ -25,10 +25,10 @@ Floats: TypeAlias = NDArray[np.float32]
 Ids: TypeAlias = NDArray[np.int32]  # also counts and positions
 Terms: TypeAlias = NDArray[np.uint32]  # hashed words or features
 Mask: TypeAlias = NDArray[np.bool_]
+ReportIteration: TypeAlias = Callable[[int, float], None]  # told the number of a training iteration, and its likelihood
 Parts: TypeAlias = Mapping[str, Any]  # arrays and JSON values: what models.py can save
 
 NEVER = float("-inf")  # the score of a link that must not be followed
-RELEVANT = 0.5  # a page at least this relevant counts as relevant
 FIRST_OF_ALL = float("inf")  # the score of a seed; no strategy gives it
 RELEVANT = 0.5  # a page at least this relevant counts as relevant
 
@@ -303,7 +303,7 @@ class Known:
 
     relevance: Floats  # (n,) nan = not judged
     inlinks: Ids  # (n,) pages seen to link to it, this one not counted
-    relevant_inlinks: Ids  # (n,) those of them with relevance >= 0.5
+    relevant_inlinks: Ids  # (n,) those of them that are RELEVANT
 
     def take(self, rows: Sequence[int]) -> Known:
         at = np.asarray(rows, np.intp)

@@ -10,9 +10,8 @@ import pytest
 
 from forager.errors import ForagerError
 from forager.paths import Ground, ShownPath, hop_layers
-from forager.paths.ground import Heard
 from forager.registry import Spec
-from forager.types import BEST, ScoredLinks, Url, Visit
+from forager.types import BEST, ReportIteration, ScoredLinks, Url, Visit
 from forager_lab import protocol
 from forager_lab.experiment import PathGoal, Plan, TopicGoal, laboratory, trial_of
 from forager_lab.oracles import LAB_STRATEGIES
@@ -27,7 +26,7 @@ class Pupil:
     combine = BEST
     ground: Ground | None = None
 
-    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: ReportIteration | None = None) -> Self:
         new = type(self)()
         new.ground = ground
         return new

@@ -12,7 +12,6 @@ from forager.paths.graph import LinkGraph
 from forager.paths.ground import (
     NO_STATE,
     Ground,
-    Heard,
     PageReader,
     Preference,
     Teachable,
@@ -59,7 +58,6 @@ __all__ = [
     "BackwardTree",
     "EdgeList",
     "Ground",
-    "Heard",
     "LabelUsedOnce",
     "LinkGraph",
     "LoadedPaths",

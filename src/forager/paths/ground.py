@@ -33,6 +33,7 @@ from forager.types import (
     Mask,
     Page,
     Ragged,
+    ReportIteration,
     Strategy,
     Trace,
     Url,
@@ -40,7 +41,6 @@ from forager.types import (
 )
 
 PageReader: TypeAlias = Callable[[Sequence[Url]], Iterator[Page | None]]  # the pages of URLs, in order; None: no page
-Heard: TypeAlias = Callable[[int, float], None]  # told the number of each training iteration and its likelihood
 
 NO_STATE: Floats = np.empty((0, 0), np.float32)  # of a seed: no link led to it
 
@@ -122,7 +122,7 @@ def ground_of_paths(
 class Teachable(Protocol):
     """A strategy that is taught before the crawl."""
 
-    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: ReportIteration | None = None) -> Self:
         """A strategy with the same settings that has learnt on the ground.
 
         `shown`: labelled paths through the ground. Without any the strategy draws its own from the links of the ground.

@@ -28,9 +28,9 @@ from forager.errors import ForagerError
 from forager.learn.counts import TermCounter
 from forager.learn.naive_bayes import DenseNaiveBayes
 from forager.learn.tfidf import Idf, find
-from forager.paths import Ground, Heard, ShownPath, hop_layers
+from forager.paths import Ground, ShownPath, hop_layers
 from forager.strategies.taught import TrainingMaterial, check_made
-from forager.types import BEST, Floats, Page, Parts, Ragged, ScoredLinks, Terms, Visit
+from forager.types import BEST, Floats, Page, Parts, Ragged, ReportIteration, ScoredLinks, Terms, Visit
 from forager.web.text import count, words
 
 FEATURES = 1  # version of the representation of a page
@@ -53,7 +53,7 @@ class ContextGraph:
 
     # ---- learning
 
-    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: ReportIteration | None = None) -> Self:
         material = TrainingMaterial.of(ground, shown)
         layer = hop_layers(material.graph, material.targets, self.layers)[material.pages]
         read = zip(ground.pages(material.pages.tolist()), layer.tolist(), strict=True)

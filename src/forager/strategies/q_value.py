@@ -26,10 +26,10 @@ import numpy as np
 from forager.errors import ForagerError
 from forager.learn.counts import TermCounter
 from forager.learn.naive_bayes import DenseNaiveBayes
-from forager.paths import Ground, Heard, ShownPath, ValueBins, bins, page_values
+from forager.paths import Ground, ShownPath, ValueBins, bins, page_values
 from forager.strategies.link_features import side_by_side
 from forager.strategies.taught import TrainingMaterial, check_made, only_unmet
-from forager.types import BEST, Floats, Links, Page, Parts, Ragged, ScoredLinks, Terms, Url, Visit
+from forager.types import BEST, Floats, Links, Page, Parts, Ragged, ReportIteration, ScoredLinks, Terms, Url, Visit
 from forager.web.text import mix, term, terms, url_terms, words
 
 FEATURES = 1  # version of the description of a link
@@ -56,7 +56,7 @@ class QValue:
 
     # ---- learning
 
-    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: ReportIteration | None = None) -> Self:
         material = TrainingMaterial.of(ground, shown)
         binned = self._binned(material)
         bin_of = np.full(len(ground), -1, np.int32)

@@ -24,11 +24,10 @@ from forager.critics import make_critic
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
 from forager.paths import Ground, PathOutcome, Preference, ShownPath, Teachable, folds, ground_of_paths, preference
-from forager.paths.ground import Heard
 from forager.paths.sampling import sample_paths
 from forager.store import models
 from forager.strategies import STRATEGIES, make_strategy
-from forager.types import Critic, Persists, Strategy
+from forager.types import Critic, Persists, ReportIteration, Strategy
 
 STRATEGY, CRITIC, REPORT = "strategy.npz", "critic.npz", "report.json"
 WANTED, OTHER = "wanted", "other"
@@ -83,7 +82,7 @@ def train_strategy(
     training: StrategyTraining,
     *,
     count: int = 5,
-    heard: Heard | None = None,
+    heard: ReportIteration | None = None,
     told: Callable[[str], None] = lambda line: None,
 ) -> TrainedStrategy:
     """Train a strategy, and test it with `count` folds (0: no test).
@@ -107,7 +106,9 @@ def train_strategy(
     return TrainedStrategy(strategy, _critic(training), curve, _mean(tried))
 
 
-def _train(untrained: Strategy, ground: Ground, shown: Sequence[ShownPath], heard: Heard | None = None) -> Strategy:
+def _train(
+    untrained: Strategy, ground: Ground, shown: Sequence[ShownPath], heard: ReportIteration | None = None
+) -> Strategy:
     return cast(Strategy, cast(Teachable, untrained).taught(ground, shown, heard))
 
 

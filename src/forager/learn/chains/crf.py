@@ -41,10 +41,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.errors import ForagerError
-from forager.learn.chains.fitting import FitSettings, ReportIteration, maximise
+from forager.learn.chains.fitting import FitSettings, maximise
 from forager.learn.chains.paths import LINK, PAGE, Paths, labels, seen_pairs
 from forager.learn.chains.rows import Carried, Reals, Sparse, carried, log_sum, observed, rescaled, shares
-from forager.types import Ids, Mask, Parts
+from forager.types import Ids, Mask, Parts, ReportIteration
 
 Places: TypeAlias = NDArray[np.int64]
 

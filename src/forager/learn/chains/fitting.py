@@ -13,9 +13,9 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.learn.chains.rows import Reals
+from forager.types import ReportIteration
 
 LikelihoodFunction: TypeAlias = Callable[[Reals], tuple[float, Reals]]  # weights -> log-likelihood and its gradient
-ReportIteration: TypeAlias = Callable[[int, float], None]  # is given the iteration, from 1, and L(w) after it
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.errors import ForagerError
-from forager.learn.chains.fitting import FitSettings, ReportIteration, maximise
+from forager.learn.chains.fitting import FitSettings, maximise
 from forager.learn.chains.paths import Paths, labels, seen_pairs
 from forager.learn.chains.rows import LEAST, Carried, Reals, Sparse, carried, log_sum, observed, rescaled, shares
-from forager.types import Floats, Ids, Parts
+from forager.types import Floats, Ids, Parts, ReportIteration
 
 NOTHING = -1  # the state before a first page
 Real = TypeVar("Real", np.float32, np.float64)

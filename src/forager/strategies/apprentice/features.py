@@ -30,14 +30,13 @@ from numpy.typing import NDArray
 from xxhash import xxh32_intdigest
 
 from forager.strategies.link_features import side_by_side
-from forager.types import Ids, Links, Page, Ragged, Terms, Visit, stretches
+from forager.types import RELEVANT, Ids, Links, Page, Ragged, Terms, Visit, stretches
 from forager.web.text import mix, mixed, salt_part, term_part, words
 
 WordFeature: TypeAlias = Literal["offset", "words", "distance", "path"]
 Positions: TypeAlias = NDArray[np.int64]
 Number = TypeVar("Number", np.int32, np.uint64)
 
-HIGH = 0.5  # relevance from which a judged target is a good one
 _TOPIC, _NEIGHBOUR, _PATH = 1 << 20, 1 << 21, 1 << 22  # salts larger than every offset and distance
 _JUDGED = np.array([xxh32_intdigest(b"low"), xxh32_intdigest(b"high")], np.uint32)
 
@@ -112,7 +111,7 @@ class LinkContext:
         offsets = np.minimum(last[others] - first[mine], 0) + np.maximum(first[others] - last[mine], 0)
         kept = others != mine
         ends = np.concatenate(([0], np.cumsum(np.bincount(mine[kept], minlength=len(first)))))
-        return (relevance[others[kept]] >= HIGH).astype(np.int32), offsets[kept].astype(np.int32), ends
+        return (relevance[others[kept]] >= RELEVANT).astype(np.int32), offsets[kept].astype(np.int32), ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,13 +26,13 @@ import numpy as np
 from forager.errors import ForagerError
 from forager.learn.chains.fitting import FitSettings
 from forager.learn.chains.rows import Reals
-from forager.paths import Ground, Heard, PathOutcome, ShownPath, sample_paths, used_once
+from forager.paths import Ground, PathOutcome, ShownPath, sample_paths, used_once
 from forager.strategies.crf.examples import CrfExamples
 from forager.strategies.crf.features import HEADINGS, VERSION, CrfFeatures
 from forager.strategies.crf.model import CrfModel
 from forager.strategies.crf.training import CrfTrainer, Reward, States
 from forager.strategies.taught import check_made, only_unmet
-from forager.types import BEST, Floats, Parts, ScoredLinks, Visit
+from forager.types import BEST, Floats, Parts, ReportIteration, ScoredLinks, Visit
 from forager.web.text import mixed
 
 
@@ -106,7 +106,7 @@ class PathForager:
 
     # ---- learning
 
-    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: ReportIteration | None = None) -> Self:
         for concern in used_once(shown):
             warnings.warn(str(concern), stacklevel=2)
         if shown and not any(path.outcome is PathOutcome.GOAL for path in shown):

@@ -24,14 +24,13 @@ import numpy as np
 
 from forager.learn.chains.crf import Crf, discounted_reward, train
 from forager.learn.chains.fitting import FitSettings
-from forager.learn.chains.fitting import ReportIteration as Heard
 from forager.learn.chains.paths import LINK, PAGE, Paths
 from forager.learn.chains.rows import Reals, shares
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.paths import prefix
 from forager.strategies.crf.examples import FAIL, GOAL, CrfExamples
 from forager.strategies.crf.model import CrfModel
-from forager.types import Ids, Mask
+from forager.types import Ids, Mask, ReportIteration
 
 States: TypeAlias = Literal["dual", "single"]
 Reward: TypeAlias = Literal["visited", "thesis"]
@@ -49,7 +48,7 @@ class CrfTrainer:
     settings: FitSettings
     version: int  # of the features
 
-    def trained(self, examples: CrfExamples, heard: Heard | None = None) -> CrfModel:
+    def trained(self, examples: CrfExamples, heard: ReportIteration | None = None) -> CrfModel:
         names = label_order(examples.labels)
         chain = _ChainLayout(names, self.states, *examples.vocabularies(self.least))
         paths = chain.paths(examples)
@@ -57,7 +56,9 @@ class CrfTrainer:
         reward = self._reward(crf, paths, chain.goals, self.gamma or self._best_gamma(chain, examples))
         return CrfModel(crf, reward, names, chain.pages, chain.links)
 
-    def _fitted(self, chain: _ChainLayout, examples: CrfExamples, paths: Paths, heard: Heard | None = None) -> Crf:
+    def _fitted(
+        self, chain: _ChainLayout, examples: CrfExamples, paths: Paths, heard: ReportIteration | None = None
+    ) -> Crf:
         states = chain.states_of(examples)
         return train(paths, states, chain.kinds, version=self.version, settings=self.settings, report=heard)
 

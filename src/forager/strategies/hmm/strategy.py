@@ -35,10 +35,10 @@ from numpy.typing import NDArray
 from forager.errors import ForagerError
 from forager.learn.chains.rows import Reals, carried, shares
 from forager.learn.tfidf import Idf
-from forager.paths import Ground, Heard, PageSequences, ShownPath, hop_layers, hop_states, walks
+from forager.paths import Ground, PageSequences, ShownPath, hop_layers, hop_states, walks
 from forager.strategies.hmm.model import HmmChain, HmmExamples, HmmModel, PageClusters
 from forager.strategies.taught import TrainingMaterial, check_made
-from forager.types import BEST, Parts, Ragged, ScoredLinks, Visit
+from forager.types import BEST, Parts, Ragged, ReportIteration, ScoredLinks, Visit
 
 FEATURES = 1  # version of what is seen of a page
 
@@ -70,7 +70,7 @@ class Hmm:
 
     # ---- learning
 
-    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: ReportIteration | None = None) -> Self:
         material = TrainingMaterial.of(ground, shown)
         counted = self._examples(material)
         wanted = np.union1d(counted.pages, np.flatnonzero(material.targets)).tolist()

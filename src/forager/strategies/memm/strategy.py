@@ -27,12 +27,12 @@ from forager.learn.chains import memm
 from forager.learn.chains.fitting import FitSettings
 from forager.learn.chains.rows import CURE, finite, shares
 from forager.learn.tfidf import Query
-from forager.paths import Ground, Heard, ShownPath
+from forager.paths import Ground, ShownPath
 from forager.strategies.memm.model import MemmModel
 from forager.strategies.memm.observations import VERSION, ObservationSet
 from forager.strategies.memm.training import Drawn, MemmTrainer
 from forager.strategies.taught import check_made, only_unmet
-from forager.types import BEST, Floats, Parts, ScoredLinks, Visit
+from forager.types import BEST, Floats, Parts, ReportIteration, ScoredLinks, Visit
 
 TOLD = 1e-6  # smaller differences of a score are not explained
 
@@ -76,7 +76,7 @@ class MemmCrawler:
 
     # ---- learning
 
-    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: Heard | None = None) -> Self:
+    def taught(self, ground: Ground, shown: Sequence[ShownPath] = (), heard: ReportIteration | None = None) -> Self:
         return self._with(self.trainer.trained(ground, shown, heard))
 
     # ---- scoring

@@ -23,12 +23,12 @@ from forager.learn.chains.fitting import FitSettings
 from forager.learn.chains.paths import Paths
 from forager.learn.chains.vocabulary import Vocabulary
 from forager.learn.tfidf import Idf
-from forager.paths import Ground, Heard, ShownPath, hop_layers, hop_states, walks
+from forager.paths import Ground, ShownPath, hop_layers, hop_states, walks
 from forager.strategies.link_features import Codes, Indices
 from forager.strategies.memm.model import MemmModel
 from forager.strategies.memm.observations import VERSION, ObservationSet, Observer, ahead, here
 from forager.strategies.taught import TrainingMaterial
-from forager.types import Ids, Page, Ragged, Terms
+from forager.types import Ids, Page, Ragged, ReportIteration, Terms
 from forager.web.urls import host, site
 
 PageNumbers: TypeAlias = NDArray[np.int32]  # of a sequence
@@ -51,7 +51,7 @@ class MemmTrainer:
     settings: FitSettings
     seed: int
 
-    def trained(self, ground: Ground, shown: Sequence[ShownPath], heard: Heard | None) -> MemmModel:
+    def trained(self, ground: Ground, shown: Sequence[ShownPath], heard: ReportIteration | None) -> MemmModel:
         material = TrainingMaterial.of(ground, shown)
         layer = hop_layers(material.graph, material.targets, self.states - 1)
         sequences = list(self._sequences(material, layer))
