@@ -6,12 +6,17 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
 from forager.errors import ForagerError, unknown
 from forager.web.scope import Within
+
+if TYPE_CHECKING:
+    Seeds: TypeAlias = Sequence[str]  # in Python any sequence will do
+else:
+    Seeds = tuple[str, ...]
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,7 +100,7 @@ class CrawlConfig(Table, frozen=True):
     (1.0, 'best-first')
     """
 
-    seeds: Sequence[str] = ()
+    seeds: Seeds = ()
     seed: int = 0  # of all chance
     topic: TopicConfig | None = None
     critic: Named | None = None
@@ -116,7 +121,7 @@ def read_config(path: Path) -> CrawlConfig:
     ...     file = Path(folder, "crawl.toml")
     ...     _ = file.write_text('seeds = ["https://example.org/"]')
     ...     read_config(file).seeds
-    ['https://example.org/']
+    ('https://example.org/',)
     """
     config = _convert(read_toml(path), path)
     replace, here = msgspec.structs.replace, path.parent
