@@ -166,7 +166,7 @@ def test_ctrl_c_finishes_what_is_in_flight_and_a_second_crawl_goes_on(web: tuple
     crawl.send_signal(signal.SIGINT)
     code, said = finish(crawl)
     assert code == 0, said
-    assert "finishing what is in flight" in said
+    assert "waiting for the running requests" in said
     with Catalogue(folder) as catalogue:
         assert [session.reason for session in catalogue.status().sessions] == ["interrupted"]
     some = len(pages_of(folder))

@@ -130,7 +130,7 @@ def test_a_session_is_polite_and_keeps_paths_and_pages(web: tuple[int, Path], tm
     assert done.stdout == f"3 paths in {folder / PATHS}: 2 goal, 1 fail\n"
     for told in (
         f"{MILL}/login brought no page (robots robots.txt does not allow it)",
-        "a new label; so far there are: home",
+        "this is a new label; the others are: home",
         "path-1 is saved: 3 pages, goal",
         f"{MILL}/nowhere brought no page (not-found status 404",
         "course list: 1 pages, e.g. http://millhouse.web.test/vaccines",

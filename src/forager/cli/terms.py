@@ -48,7 +48,7 @@ def terms(
         if idf is not None:
             sample = _counted(pages(idf), status, "read as a sample")
             rarity = Rarity.of(candidates_of(page, mode, longest=longest) for page in sample)
-        counts = PageTermCounts()
+        counts = PagesPerTerm()
         read = _counted(pages(source), status, "read")
         lists = (rank(candidates_of(page, mode, longest=longest), mode, rarity) for page in read)
         found = TermList.union(counts.count(lists))
@@ -59,7 +59,7 @@ def terms(
     _print(shown, counts, mode, as_json)
 
 
-class PageTermCounts:
+class PagesPerTerm:
     """Counts pages and their terms while the lists of terms pass by."""
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ def _counted(pages: Iterable[Page], status: StatusLine, done: str) -> Iterator[P
         yield page
 
 
-def _print(shown: list[tuple[str, float, int]], counts: PageTermCounts, mode: Mode, as_json: bool) -> None:
+def _print(shown: list[tuple[str, float, int]], counts: PagesPerTerm, mode: Mode, as_json: bool) -> None:
     if as_json:
         rows = [{"term": term, "weight": round(weight, 4), "pages": having} for term, weight, having in shown]
         print(json.dumps({"pages": counts.pages, "spoken": counts.spoken, "mode": mode, "terms": rows}))
