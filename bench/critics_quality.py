@@ -2,7 +2,7 @@
 
 A critic learns from 40 random pages of the topic and 600 random others of a recorded web, and judges the rest. Printed
 are ROC AUC, average precision and log-loss, each the mean over topics and samples. The webs are looked for in
-$FORAGER_WEBS, or beside the project in shared/data; a web that is not there is left out. The last line is JSON.
+$FORAGER_WEBS; a web that is not there is left out. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from forager.teaching.labelled_web import LabelledWeb
 from forager.types import Critic, Mask, Page
 from forager_lab.laboratory import Laboratory
 
-WEBS = Path(os.environ.get("FORAGER_WEBS") or Path(__file__).resolve().parents[2] / "shared" / "data")
+WEBS = Path(os.environ.get("FORAGER_WEBS", "webs"))
 TOPICS = {
     "wikispeedia": (
         "Science.Biology",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 S = TypeVar("S")
 T = TypeVar("T")
 
-WIKISPEEDIA = Path(__file__).resolve().parents[2] / "shared/data/wikispeedia/wikispeedia.warc.gz"
+WIKISPEEDIA = Path(os.environ.get("FORAGER_WEBS", "webs")) / "wikispeedia/wikispeedia.warc.gz"  # if it is there
 
 
 def sample(n: int = 150, warc: Path = WIKISPEEDIA, smallest: int = 35_000, largest: int = 52_000) -> list[Fetch]:

@@ -20,14 +20,47 @@ EVERY = 5.0  # seconds between two plain lines
 SHORT = 0.25  # seconds between two changes on a terminal
 
 
+class CrawlView:
+    """A crawl that goes on, in words."""
+
+    def __init__(self, crawl: Crawl, title: str = "") -> None:
+        self._crawl, self._title = crawl, title
+        self._before, self._start = crawl.stats.pages, time.monotonic()  # pages of earlier sessions; now
+
+    def _rate(self) -> float:
+        return (self._crawl.stats.pages - self._before) / max(1e-9, time.monotonic() - self._start)
+
+    def line(self) -> str:
+        """The state of the crawl on one line."""
+        stats = self._crawl.stats
+        misses = " ".join(f"{reason}={count}" for reason, count in stats.misses.most_common()) or "none"
+        return (
+            f"{self._title}{stats.pages} pages, {self._rate():.1f}/s, harvest {stats.harvest:.3f} "
+            f"(last 100: {stats.recent_harvest:.3f}), {len(self._crawl.frontier)} waiting on "
+            f"{self._crawl.facts.addresses.host_count} hosts, failures: {misses}"
+        )
+
+    def table(self, visit: Visit) -> Table:
+        """The state of the crawl as a table."""
+        stats, shown = self._crawl.stats, Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+        rows = {
+            "pages": f"{self._title}{stats.pages:,}   {self._rate():.1f}/s",
+            "harvest": f"{stats.harvest:.3f}   last 100: {stats.recent_harvest:.3f}",
+            "waiting": f"{len(self._crawl.frontier):,} links on {self._crawl.facts.addresses.host_count:,} hosts",
+            "failures": ", ".join(f"{count} {reason}" for reason, count in stats.misses.most_common(5)) or "none",
+            "now": f"{visit.judgement.relevance:.2f} {visit.page.url}"[:100],
+        }
+        for name, value in rows.items():
+            shown.add_row(name, value)
+        return shown
+
+
 class Progress:
     """A crawl as it goes on: `with Progress(console) as progress: progress.began(crawl); progress.each(visit)`."""
 
     def __init__(self, console: Console, title: str = "") -> None:
-        self._console, self._title = console, title
-        self._crawl: Crawl | None = None
-        self._start = self._told = time.monotonic()
-        self._before = 0  # pages of earlier sessions
+        self._console, self._title, self._told = console, title, time.monotonic()
+        self._view: CrawlView | None = None  # None: no crawl has begun
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
 
     def __enter__(self) -> Self:
@@ -40,54 +73,26 @@ class Progress:
     ) -> None:
         if self._live:
             self._live.stop()
-        if self._crawl:
-            self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
+        if self._view:
+            self._print(self._view)
 
     def began(self, crawl: Crawl) -> None:
         """Show this crawl from now on."""
-        self._crawl, self._before = crawl, crawl.stats.pages
-        self._start = self._told = time.monotonic()
+        self._view, self._told = CrawlView(crawl, self._title), time.monotonic()
 
     def each(self, visit: Visit) -> None:
         """Show the state of the crawl after this visit, if enough time has passed."""
         now = time.monotonic()
+        if self._view is None or now - self._told < (SHORT if self._live else EVERY):
+            return
+        self._told = now
         if self._live:
-            if now - self._told >= SHORT:
-                self._told = now
-                self._live.update(self.table(visit))
-        elif now - self._told >= EVERY:
-            self._told = now
-            self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
+            self._live.update(self._view.table(visit))
+        else:
+            self._print(self._view)
 
-    def _rate(self) -> float:
-        assert self._crawl
-        return (self._crawl.stats.pages - self._before) / max(1e-9, time.monotonic() - self._start)
-
-    def line(self) -> str:
-        """The state of the crawl on one line."""
-        assert self._crawl
-        tally = self._crawl.stats
-        misses = " ".join(f"{reason}={count}" for reason, count in tally.misses.most_common()) or "none"
-        return (
-            f"{self._title}{tally.pages} pages, {self._rate():.1f}/s, harvest {tally.harvest:.3f} "
-            f"(last 100: {tally.recent_harvest:.3f}), {len(self._crawl.frontier)} waiting on "
-            f"{self._crawl.facts.addresses.host_count} hosts, failures: {misses}"
-        )
-
-    def table(self, visit: Visit) -> Table:
-        """The state of the crawl as a table."""
-        assert self._crawl
-        tally, shown = self._crawl.stats, Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-        rows = {
-            "pages": f"{self._title}{tally.pages:,}   {self._rate():.1f}/s",
-            "harvest": f"{tally.harvest:.3f}   last 100: {tally.recent_harvest:.3f}",
-            "waiting": f"{len(self._crawl.frontier):,} links on {self._crawl.facts.addresses.host_count:,} hosts",
-            "failures": ", ".join(f"{count} {reason}" for reason, count in tally.misses.most_common(5)) or "none",
-            "now": f"{visit.judgement.relevance:.2f} {visit.page.url}"[:100],
-        }
-        for name, value in rows.items():
-            shown.add_row(name, value)
-        return shown
+    def _print(self, view: CrawlView) -> None:
+        self._console.print(view.line(), highlight=False, markup=False, soft_wrap=True)
 
 
 class StatusLine:

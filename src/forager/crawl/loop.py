@@ -22,7 +22,7 @@ from forager.crawl.state import CrawlState
 from forager.crawl.stats import CrawlStats
 from forager.crawl.step import Reader, Step
 from forager.crawl.sweep import Sweep
-from forager.types import Candidate, Critic, Fetcher, Miss, Rescores, Strategy, Taken, Visit
+from forager.types import Candidate, Critic, Fetcher, Miss, Strategy, Taken, Visit
 from forager.web.page import parse
 from forager.web.scope import Scope
 
@@ -248,13 +248,13 @@ class Crawl:
 
     def _sweep_if_due(self) -> None:
         """After a page. On the wall's clock a sweep runs beside the loop; one that is due meanwhile is skipped."""
-        if not self.step.sweep_is_due:
+        strategy = self.step.due_to_rescore
+        if strategy is None:
             return
         if isinstance(self._clock, VirtualClock) or not self._running:
             self.step.sweep()
         elif self._sweep is None:
-            assert isinstance(self.strategy, Rescores)
-            self._sweep = Sweep(self.strategy, self.strategy.combine.policy, self.facts, self.frontier)
+            self._sweep = Sweep(strategy, self.strategy.combine.policy, self.facts, self.frontier)
             self._sweeping = asyncio.ensure_future(self._sweep_beside(self._sweep))
         else:
             self.stats.sweeps_skipped += 1

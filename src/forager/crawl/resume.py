@@ -128,7 +128,7 @@ class Playback:
         if record.outcome == "page":
             self.state.frontier.count_page(record.asked)
             self.step.take_in(self._arrival(record, trace, learnt))
-            if self.step.sweep_is_due and not learnt:
+            if self.step.due_to_rescore and not learnt:
                 self.step.sweep()
         elif record.redirects:
             target = record.redirects[0][1]

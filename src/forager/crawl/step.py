@@ -88,7 +88,7 @@ class Step:
         self._state, self._facts, self._frontier, self._stats = state, state.facts, state.frontier, state.stats
         self._critic, self._strategy, self._scope, self._keep = critic, strategy, scope, keep
         self._learner = strategy if isinstance(strategy, Learns) else None
-        self._every = strategy.every if isinstance(strategy, Rescores) else None
+        self._rescorer = strategy if isinstance(strategy, Rescores) else None
 
     def sow(self, seeds: Sequence[Url]) -> None:
         """Let the seeds wait, before everything else, in the order given."""
@@ -198,15 +198,17 @@ class Step:
     # ---- order
 
     @property
-    def sweep_is_due(self) -> bool:
-        """After a page. Sweeps come at fixed numbers of pages, so that a resumed crawl has them at the same ones."""
-        return self._every is not None and self._stats.pages % self._every == 0
+    def due_to_rescore(self) -> Rescores | None:
+        """After a page: the strategy, if it is time for a sweep. Sweeps come at fixed numbers of pages, so that a
+        resumed crawl has them at the same ones."""
+        due = self._rescorer is not None and self._stats.pages % self._rescorer.every == 0
+        return self._rescorer if due else None
 
     def sweep(self) -> None:
         """Let the strategy score again all that waits, except the seeds."""
-        if isinstance(self._strategy, Rescores):
+        if self._rescorer:
             policy = self._strategy.combine.policy
-            self.swap(*Sweep(self._strategy, policy, self._facts, self._frontier).run_inline())
+            self.swap(*Sweep(self._rescorer, policy, self._facts, self._frontier).run_inline())
             self._stats.sweeps += 1
 
     def swap(self, ids: Ids, scores: Floats, links: Ids) -> None:
