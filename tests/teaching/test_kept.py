@@ -141,7 +141,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, web: Path, monkeypatch: pyt
     async def walk(teaching: TeachingSession) -> None:
         await to_cs1(teaching)
         before, view = content(folder), teaching.show()
-        for name, instead in (("os.write", half), ("forager.teaching.notebook.replace", refuse)):
+        for name, instead in (("os.write", half), ("forager.teaching.notebook.replace_whole", refuse)):
             with monkeypatch.context() as full:
                 full.setattr(name, instead)
                 with pytest.raises(ForagerError, match=r"cannot be written|takes no more"):

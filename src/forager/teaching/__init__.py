@@ -3,7 +3,6 @@
 session          a person walks from page to page and says what the goal is; knows no terminal
 notebook         the paths of a session, on disk
 pages            the pages of a session: fetched politely, once, and kept as WARC
-appending        writing to files so that a kill loses nothing
 importing        paths that were recorded elsewhere: HAR files, Wikispeedia's, our own
 labelled_web     a recorded web whose pages have labels
 training_webs    what a strategy can be trained on: shown paths, links in a file, a finished crawl, a labelled web

@@ -17,9 +17,9 @@ import msgspec
 
 from forager.crawl.folder import CONFIG
 from forager.errors import ForagerError
+from forager.files import append_whole, replace_whole
 from forager.paths import PathStep, ShownPath, read_paths
 from forager.store.lock import Lock
-from forager.teaching.appending import append, replace
 from forager.types import Url
 from forager.web.urls import UrlRules
 
@@ -80,13 +80,13 @@ class Notebook:
 
     def note(self, unfinished: UnfinishedPath) -> UnfinishedPath:
         """Save the path that is being walked."""
-        replace(self.folder / UNFINISHED, msgspec.json.encode(unfinished))
+        replace_whole(self.folder / UNFINISHED, msgspec.json.encode(unfinished))
         self.unfinished = unfinished
         return unfinished
 
     def end(self, path: ShownPath, steps: tuple[PathStep, ...]) -> UnfinishedPath:
         """Save a path that has ended, and begin the next one with these steps: both or neither."""
-        at = append(self.file, _line(path))
+        at = append_whole(self.file, _line(path))
         self.saved.append(path)
         try:
             return self.note(UnfinishedPath(self.next_name(), steps))
@@ -129,7 +129,7 @@ def _end_last_line(file: Path, unfinished: UnfinishedPath | None) -> None:
         with file.open("r+b") as stream:
             stream.truncate(len(raw) - len(last))
     else:
-        append(file, b"\n")
+        append_whole(file, b"\n")
 
 
 def _is_json(text: bytes) -> bool:

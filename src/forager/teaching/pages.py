@@ -23,12 +23,13 @@ from forager.clock import Clock
 from forager.config import CrawlConfig
 from forager.crawl.asking import HOPS
 from forager.errors import ForagerError
-from forager.fetch.http import HttpFetcher, Limits
+from forager.fetch import make_http
+from forager.fetch.http import HttpFetcher
 from forager.fetch.replay import RecordPlace, Replay, open_recording
 from forager.fetch.robots import EVERYTHING, LARGEST, Robots
+from forager.files import append_whole, replace_whole
 from forager.store import Record
 from forager.store.warc import pack, warcinfo
-from forager.teaching.appending import append, replace
 from forager.types import Answer, Exchange, Failure, Fetch, Fetcher, Page, Reason, Redirect, Url
 from forager.web.page import parse
 from forager.web.urls import UrlRules, host
@@ -55,10 +56,7 @@ async def polite_web(
     if fetch.replay is not None:
         yield open_recording(Path(fetch.replay), rules).fetcher
         return
-    limits = Limits(connect=fetch.connect, read=fetch.read, total=fetch.total, largest=fetch.largest)
-    async with HttpFetcher(
-        fetch.contact, limits=limits, allow=fetch.allow, resolve=fetch.resolve, rules=rules, clock=clock
-    ) as fetcher:
+    async with make_http(fetch, rules, clock) as fetcher:
         yield PoliteFetcher(fetcher, config, rules, clock, rested=rested, waits=waits)
 
 
@@ -142,7 +140,7 @@ class SessionArchive:
         if not packed:
             return
         first = b"" if (self._folder / ARCHIVE).exists() else self._info()
-        at = append(self._folder / ARCHIVE, first + b"".join(members for _, members in packed)) + len(first)
+        at = append_whole(self._folder / ARCHIVE, first + b"".join(members for _, members in packed)) + len(first)
         for url, members in packed:
             self._places[url] = RecordPlace(self._folder / ARCHIVE, at)
             at += len(members)
@@ -153,7 +151,7 @@ class SessionArchive:
         if new:
             self._aliases.update(dict.fromkeys(new, page))
             rows = "".join(f"{url}\t{led}\n" for url, led in self._aliases.items())
-            replace(self._folder / ALIASES, f"url\tpage\n{rows}".encode())
+            replace_whole(self._folder / ALIASES, f"url\tpage\n{rows}".encode())
 
     def _info(self) -> bytes:
         return warcinfo(ARCHIVE, self._session, f"forager/{version('forager')}", self._clock.utc())
