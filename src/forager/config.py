@@ -6,9 +6,10 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from forager.errors import ForagerError, unknown
 from forager.web.scope import Within
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     Seeds: TypeAlias = Sequence[str]  # in Python any sequence will do
 else:
     Seeds = tuple[str, ...]
+
+YEAR = 31_536_000.0  # seconds
+MOST = 10**15  # of anything that is counted
+Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=YEAR)]
+Whole: TypeAlias = Annotated[int, Meta(ge=0, le=MOST)]
+Positive: TypeAlias = Annotated[int, Meta(ge=1, le=MOST)]
+Port: TypeAlias = Annotated[int, Meta(ge=1, le=65_535)]
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,7 +49,7 @@ class TopicConfig(Table, frozen=True):
     unlike: tuple[str, ...] = ()  # pages that are not wanted, given in the same ways
     directory: str | None = None  # the file of an imported one
     paths: tuple[str, ...] = ()  # categories of it that are wanted
-    k: int = 300  # pages that a class of the directory has, about
+    k: Positive = 300  # pages that a class of the directory has, about
     pages: Literal["fetch", "text"] = "fetch"  # of the directory: fetched, or only titles and descriptions
 
 
@@ -50,26 +58,51 @@ class ScopeConfig(Table, frozen=True):
     include: tuple[str, ...] = ()  # regular expressions, searched in the whole URL
     exclude: tuple[str, ...] = ()
     schemes: tuple[str, ...] = ("http", "https")
-    max_depth: int | None = None
+    max_depth: Whole | None = None
+    nofollow: bool = False  # links with rel=nofollow are not followed
+    sitemaps: Literal["none", "seeds", "all"] = "seeds"  # of which hosts the sitemaps in robots.txt are read
+    feeds: bool = True  # RSS and Atom feeds that a page names are read
+    traps: bool = True  # URL patterns that bring the same again and again are capped
 
 
 class FrontierConfig(Table, frozen=True):
-    delay: float = 1.0  # seconds between two requests to a host
-    pages_per_host: int | None = None
-    pages_per_site: int | None = None
-    retries: int = 2  # of a request that failed for the moment
-    in_flight: int | None = None  # requests at once, each to another host; None: 64, on a recorded web 1
+    delay: Seconds = 1.0  # between two requests to a host
+    delay_factor: Annotated[float, Meta(ge=0, le=1000)] = 2.0  # a host also rests so many times as long as it took
+    pages_per_host: Positive | None = None
+    pages_per_site: Positive | None = None
+    links_per_page: Positive = 5_000  # followed, the first ones of a page
+    hosts_per_page: Positive = 500  # new ones that a page may bring
+    retries: Annotated[int, Meta(ge=0, le=1000)] = 2  # of a link that fails although its host answers
+    patience: Seconds = 21_600.0  # with a silent host, until its links are given up; with the network, until we stop
+    in_flight: Annotated[int, Meta(ge=1, le=10_000)] | None = None  # None: 64, on a recorded web 1
+    per_address: Annotated[int, Meta(ge=1, le=10_000)] | None = None  # requests at once to an IP address; None: 4
 
 
 class StopConfig(Table, frozen=True):
-    pages: int | None = None
-    seconds: float | None = None
-    bytes: int | None = None  # of page bodies
+    pages: Positive | None = None
+    seconds: Seconds | None = None
+    bytes: Positive | None = None  # of page bodies
 
 
 class UrlsConfig(Table, frozen=True):
     strip: tuple[str, ...] = ()  # parameters to strip besides the known tracking and session ones
-    longest: int = 2_000
+    longest: Annotated[int, Meta(ge=20, le=100_000)] = 2_000
+
+
+class HeaderConfig(Table, frozen=True):
+    """A header that is sent to some hosts, such as a token. $NAME in the value comes from the environment."""
+
+    hosts: tuple[str, ...]  # names or patterns: "*.example.org"
+    name: str
+    value: str
+
+
+class LoginConfig(Table, frozen=True):
+    """A form that is sent before anything else is asked of some hosts. $NAME in a field comes from the environment."""
+
+    hosts: tuple[str, ...]
+    url: str  # where the form is sent
+    fields: dict[str, str]
 
 
 class FetchConfig(Table, frozen=True):
@@ -78,18 +111,55 @@ class FetchConfig(Table, frozen=True):
     replay: str | None = None  # the folder of a recorded web, instead of the network
     contact: str = ""  # a mail address or page where whoever crawls can be reached
     robots: bool = True
-    longest_delay: float = 60.0  # seconds; the most that a crawl-delay in robots.txt is believed
-    connect: float = 15.0  # seconds
-    read: float = 20.0  # seconds of silence
-    total: float = 60.0  # seconds
-    largest: int = 10_000_000  # bytes of a body, decompressed
+    longest_delay: Seconds = 60.0  # the most that a crawl-delay in robots.txt is believed
+    connect: Seconds = 15.0
+    read: Seconds = 20.0  # of silence
+    total: Seconds = 60.0
+    largest: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 10_000_000  # bytes of a body, decompressed
     allow: tuple[str, ...] = ()  # networks that are refused otherwise: private, loopback, link-local …
     resolve: dict[str, str] = {}  # names to addresses: "*.web.test" = "127.0.0.1:8000"
+    tls: Literal["verify", "any"] = "verify"  # any: certificates are not checked
+    cookies: bool = False  # keep the cookies that hosts set
+    proxy: str = ""  # http://…, socks5://…; $NAME in it comes from the environment
+    headers: tuple[HeaderConfig, ...] = ()
+    logins: tuple[LoginConfig, ...] = ()
+
+
+class RenderConfig(Table, frozen=True):
+    """Which pages a browser renders before they are parsed. Needs the extra `render`."""
+
+    hosts: tuple[str, ...] = ()  # names or patterns: "*.example.org"
+    patterns: tuple[str, ...] = ()  # regular expressions, searched in the whole URL
+    empty: bool = False  # also pages without text or links, if they have scripts
+    browser: str = ""  # the program; "": the one that is found
+    seconds: Annotated[float, Meta(ge=0.1, le=600)] = 15.0  # for a page
+    requests: Annotated[int, Meta(ge=1, le=10_000)] = 100  # that a page may make
+    at_once: Annotated[int, Meta(ge=1, le=64)] = 2  # pages
+
+
+class RefreshConfig(Table, frozen=True):
+    """When pages are asked for again by `forager crawl --refresh`, and who is told of new ones."""
+
+    soonest: Seconds = 3_600.0  # between two visits of a page
+    latest: Seconds = 2_592_000.0
+    webhook: str = ""  # a URL that is sent each new relevant page; $NAME in it comes from the environment
+    relevance: Annotated[float, Meta(ge=0, le=1)] = 0.5  # of pages that are told
 
 
 class StoreConfig(Table, frozen=True):
     durable: Literal["process", "power"] = "process"  # what a commit survives: SIGKILL, or a power cut as well
-    warc_size: int = 1_000_000_000  # bytes after which a new WARC file is begun
+    warc_size: Annotated[int, Meta(ge=1_000, le=10**13)] = 1_000_000_000  # bytes after which a new file is begun
+    duplicates: Literal["once", "all"] = "once"  # once: of pages with the same or nearly the same text one is kept
+
+
+class LogConfig(Table, frozen=True):
+    """The log file of a project."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    json: bool = False  # one JSON object a line
+    size: Annotated[int, Meta(ge=10_000, le=10**12)] = 10_000_000  # bytes after which a new file is begun
+    files: Annotated[int, Meta(ge=1, le=1000)] = 5  # that are kept
+    metrics: Port | None = None  # a port on loopback where Prometheus can ask for figures
 
 
 class CrawlConfig(Table, frozen=True):
@@ -101,7 +171,7 @@ class CrawlConfig(Table, frozen=True):
     """
 
     seeds: Seeds = ()
-    seed: int = 0  # of all chance
+    seed: Whole = 0  # of all chance
     topic: TopicConfig | None = None
     critic: Named | None = None
     strategy: Named = Named(name="best-first")
@@ -110,7 +180,10 @@ class CrawlConfig(Table, frozen=True):
     stop: StopConfig = StopConfig()
     urls: UrlsConfig = UrlsConfig()
     fetch: FetchConfig = FetchConfig()
+    render: RenderConfig = RenderConfig()
+    refresh: RefreshConfig = RefreshConfig()
     store: StoreConfig = StoreConfig()
+    log: LogConfig = LogConfig()
 
 
 def read_config(path: Path) -> CrawlConfig:

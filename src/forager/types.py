@@ -261,7 +261,10 @@ class Reason(StrEnum):
     UNREADABLE = "unreadable"
     TOO_MANY_REDIRECTS = "too-many-redirects"
     BAD_REDIRECT = "bad-redirect"
-    DUPLICATE = "duplicate"  # a redirect to a page we have
+    DUPLICATE = "duplicate"  # the same as a page we have, or a redirect to it
+    NOINDEX = "noindex"  # the page, or its server, asks not to be kept
+    TRAP = "trap"  # one of too many URLs of a pattern that brings the same again and again
+    LOCAL = "local"  # the fault is here: no more files may be opened, no more memory
 
 
 @dataclass(frozen=True, slots=True)
