@@ -572,11 +572,18 @@ class Frontier(Protocol):
     def add(self, ids: Ids, lanes: Ids, sites: Ids, scores: Floats) -> Mask:
         """Offer links in order of discovery; True where the link is now the one kept for its id."""
 
-    def acquire(self, now: float) -> Candidate | None:
-        """The highest score over the lanes that may be asked now; ties go to the smaller id."""
+    def again(self, ids: Ids, lanes: Ids, sites: Ids, scores: Floats) -> None:
+        """Let links that are done wait again."""
 
-    def release(self, candidate: Candidate, now: float, delay: float, *, page: bool) -> None:
-        """Give the lane back; it rests for `delay`. `page`: the answer counts against the budgets."""
+    def acquire(self, now: float, *, strangers: bool = True) -> Candidate | None:
+        """The highest score over the lanes that may be asked now; ties go to the smaller id. Without `strangers` only
+        lanes that have answered when they were last asked are looked at."""
+
+    def release(
+        self, candidate: Candidate, now: float, delay: float, *, page: bool, answered: bool | None = None
+    ) -> None:
+        """Give the lane back; it rests for `delay`. `page`: the answer counts against the budgets. `answered`: whether
+        the lane has answered; None: that is as before."""
 
     def retry(self, candidate: Candidate, due: float) -> None:
         """Let the link of a lease not yet released wait again, to be taken not before `due`."""
@@ -584,7 +591,7 @@ class Frontier(Protocol):
     def drop(self, ids: Ids) -> None:
         """Take links out of waiting, for ever."""
 
-    def next_due(self) -> float | None:
+    def next_due(self, *, strangers: bool = True) -> float | None:
         """When `acquire` should next be tried if it gave None; None: nothing will come by waiting."""
 
     @property
