@@ -413,6 +413,8 @@ class Taken:
     found: int  # URLs known before; ids from here on are new
     ids: Ids  # of the visit's links, or of the target of a redirect
     scored: ScoredLinks | None = None
+    rest: float = 0.0  # seconds that the host rests after a failure that may pass; inf: for the rest of the session
+    attempt: int = 0  # how often the link has failed so far, if that counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -102,7 +102,7 @@ def test_links_that_a_stranger_chooses_do_not_fall_into_one_bucket() -> None:
 
 def test_a_fixed_hash_of_strings_is_not_relied_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONHASHSEED", "0")
-    one, other = _secret_hash()()
+    one, other = _secret_hash(), _secret_hash()
     urls = [Url(f"http://a.test/{number}") for number in range(100)]
     assert [one(url) for url in urls] == [one(url) for url in urls]
     assert not {one(url) for url in urls} & {other(url) for url in urls}

@@ -53,7 +53,7 @@ def rejudge(
             tell(state.stats.pages)
 
         step = Step(state, critic=critic, strategy=strategy, scope=scope, keep=keep)
-        for _ in Playback(store, state, step, partial(parse, rules=rules_of(config)), anew=True):
+        for _ in Playback(store, state, step, partial(parse, rules=rules_of(config)), WallClock(), anew=True):
             if len(judged) >= GROUP:
                 put()
         put()

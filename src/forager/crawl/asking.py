@@ -1,19 +1,27 @@
-"""Asking for one link, under a lease on its lane: robots.txt, the request, redirects, failures, and the page."""
+"""Asking for one link, under a lease on its lane: robots.txt, the request, and what becomes of the answer."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, replace
 
 from forager.clock import Clock
 from forager.config import FrontierConfig
-from forager.crawl.build import OpenWeb
+from forager.crawl.build import HostRules, OpenWeb
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
-from forager.fetch.failures import backoff
-from forager.types import Answer, Candidate, Failure, Fetch, Miss, Reason, Trace, Url, Visit
+from forager.types import Answer, Candidate, Failure, Fetch, Miss, Reason, Redirect, Trace, Url, Visit
 
-HOPS = 5  # redirects followed for one link
 LARGE = 1_000_000  # bytes of a body that is parsed beside the loop
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One lease, and how it should end."""
+
+    candidate: Candidate
+    rest: float = 0.0  # seconds, of the lane afterwards; 0 if nothing was asked
+    answered: bool | None = None  # whether the lane has answered; None: it was not asked
 
 
 class Asker:
@@ -22,61 +30,70 @@ class Asker:
     def __init__(
         self, web: OpenWeb, limits: FrontierConfig, clock: Clock, state: CrawlState, step: Step, read: Reader
     ) -> None:
-        self._fetcher, self._courtesy, self._limits, self._clock = web.fetcher, web.courtesy, limits, clock
-        self._facts, self._frontier, self._stats = state.facts, state.frontier, state.stats
-        self._attempts, self._step, self._read = state.attempts, step, read
+        self._web, self._limits, self._clock = web, limits, clock
+        self._facts, self._frontier, self._stats, self._health = state.facts, state.frontier, state.stats, state.health
+        self._step, self._read = step, read
 
     async def visit(self, candidate: Candidate) -> Visit | Miss | None:
         """Ask for a link's target and take in what comes, under a lease on its lane."""
         outcome: Visit | Miss | None = None
+        turn = _Turn(candidate)
         try:
-            outcome = await self._ask(candidate)
+            outcome = await self._ask(turn, self._facts.addresses[candidate.id])
         except asyncio.CancelledError:
             self._frontier.retry(candidate, self._clock.now())
+            turn.rest = max(turn.rest, self._limits.delay)
             raise
         finally:
             page = isinstance(outcome, Visit)
-            self._frontier.release(candidate, self._clock.now(), self._delay(candidate), page=page)
+            self._frontier.release(candidate, self._clock.now(), turn.rest, page=page, answered=turn.answered)
         return outcome
 
-    async def _ask(self, candidate: Candidate) -> Visit | Miss | None:
-        id, url = candidate.id, self._facts.addresses[candidate.id]
-        for _ in range(HOPS + 1):
-            if self._courtesy and self._courtesy.known(url) is None:
-                await self._courtesy.rules(url)
-                self._frontier.retry(candidate, self._clock.now())  # the page follows when the lane has rested
-                return None
-            refusal = self._refusal(url)
-            if refusal is not None:
-                return self._failed(refusal, candidate, self._trace(candidate, id))
-            answer = await self._fetch(url)
-            trace = self._trace(candidate, id)
-            if isinstance(answer, Fetch):
-                return await self._take(answer, trace)
-            if isinstance(answer, Failure):
-                return self._failed(answer, candidate, trace)
-            onward = self._step.redirect(answer, candidate, trace)
-            if not isinstance(onward, str):
-                return onward
-            id, url = int(self._facts.intern([onward])[0]), onward
-            await self._clock.sleep(self._delay(candidate))
-        return self._step.miss(Failure(url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}"), answer, trace)
+    async def _ask(self, turn: _Turn, url: Url) -> Visit | Miss | None:
+        rules = self._web.courtesy.known(url) if self._web.courtesy else None
+        if self._web.courtesy and rules is None:
+            return await self._read_rules(turn, url)
+        if rules is not None and not rules.allows(url):
+            refusal = Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
+            return self._step.miss(refusal, refusal, self._trace(turn))
+        answer = await self._fetch(turn, url, rules)
+        trace = self._trace(turn)
+        if isinstance(answer, Failure):
+            return self._failed(turn, answer, trace)
+        self._heard(turn)
+        if isinstance(answer, Redirect):
+            return self._step.redirect(answer, turn.candidate, trace)
+        return await self._take(answer, trace)
 
-    def _refusal(self, url: Url) -> Failure | None:
-        """Why robots.txt keeps us out, if it does."""
-        rules = self._courtesy.known(url) if self._courtesy else None
-        if rules is None:
-            return None
+    async def _read_rules(self, turn: _Turn, url: Url) -> Miss | None:
+        """Ask for robots.txt. The page follows when the lane has rested."""
+        assert self._web.courtesy is not None
+        began = self._clock.now()
+        rules = await self._web.courtesy.rules(url)
+        turn.rest = self._pause(self._clock.now() - began, rules)
         if rules.problem is not None:
             told = f"robots.txt: {rules.problem.reason} {rules.problem.detail}".rstrip()
-            return Failure(url, rules.problem.reason, told, rules.problem.retry_after)
-        return None if rules.allows(url) else Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
+            return self._failed(turn, replace(rules.problem, url=url, detail=told), self._trace(turn), robots=True)
+        self._heard(turn)
+        self._frontier.retry(turn.candidate, self._clock.now())
+        return None
 
-    async def _fetch(self, url: Url) -> Answer:
-        answer = await self._fetcher.fetch(url)
+    async def _fetch(self, turn: _Turn, url: Url, rules: HostRules | None) -> Answer:
+        answer = await self._web.fetcher.fetch(url)
         self._stats.requests += 1
         self._clock.spend(answer.seconds)
+        turn.rest = self._pause(answer.seconds, rules)
         return answer
+
+    def _pause(self, seconds: float, rules: HostRules | None) -> float:
+        """How long a host rests that took so many seconds to answer."""
+        asked = (rules.delay if rules else None) or 0.0
+        slow = min(self._limits.delay_factor * seconds, self._web.longest_delay)
+        return max(self._limits.delay, asked, slow)
+
+    def _heard(self, turn: _Turn) -> None:
+        turn.answered = True
+        self._health.answered(turn.candidate.lane)
 
     async def _take(self, answer: Fetch, trace: Trace) -> Visit | Miss | None:
         self._stats.bytes += len(answer.body)
@@ -88,19 +105,21 @@ class Asker:
         self._stats.note_pause(self._clock.now() - began)
         return visit
 
-    def _failed(self, failure: Failure, candidate: Candidate, trace: Trace) -> Miss | None:
-        """A link whose failure may pass waits to be tried again; any other failure is a miss."""
-        self._attempts[candidate.id] += 1
-        if failure.retry_after is None or self._attempts[candidate.id] > self._limits.retries:
+    def _failed(self, turn: _Turn, failure: Failure, trace: Trace, *, robots: bool = False) -> Miss | None:
+        """A failure that may pass: its host rests if the failure is the host's, and the link waits. Any other failure,
+        and one too many of a link, is a miss."""
+        if failure.retry_after is None:
+            self._heard(turn)
             return self._step.miss(failure, failure, trace)
-        self._step.put_off(failure, trace)
-        wait = max(failure.retry_after, backoff(failure.url, self._attempts[candidate.id]))
-        self._frontier.retry(candidate, self._clock.now() + wait)
+        candidate, now = turn.candidate, self._clock.now()
+        setback = self._health.setback(failure, candidate.lane, None if robots else candidate.id, now)
+        turn.rest, turn.answered = max(turn.rest, setback.rest), failure.status > 0
+        if setback.final:
+            return self._step.miss(failure, failure, trace)
+        self._step.put_off(failure, trace, setback)
+        self._frontier.retry(candidate, now + setback.wait)
         return None
 
-    def _trace(self, candidate: Candidate, answered: int) -> Trace:
-        return self._facts.trace(candidate.id, answered, self._stats.requests - 1, candidate.score)
-
-    def _delay(self, candidate: Candidate) -> float:
-        rules = self._courtesy.known(self._facts.addresses[candidate.id]) if self._courtesy else None
-        return max(self._limits.delay, (rules.delay if rules else None) or 0.0)
+    def _trace(self, turn: _Turn) -> Trace:
+        id = turn.candidate.id
+        return self._facts.trace(id, id, self._stats.requests - 1, turn.candidate.score)

@@ -112,6 +112,7 @@ class OpenWeb:
 
     fetcher: Fetcher
     courtesy: Courtesy | None = None
+    longest_delay: float = 60.0  # seconds that a slow host rests, at most
 
 
 def clock_of(config: CrawlConfig) -> Clock:
@@ -131,10 +132,11 @@ async def open_web(config: CrawlConfig, clock: Clock) -> AsyncIterator[OpenWeb]:
     fetcher = make_fetcher(name, {"fetch": fetch, "rules": rules, "clock": clock}, fetch.options)
     async with opened(fetcher), AsyncExitStack() as stack:
         if fetch.replay is not None or not fetch.robots:
-            yield OpenWeb(fetcher)
+            yield OpenWeb(fetcher, longest_delay=fetch.longest_delay)
             return
         http = fetcher if isinstance(fetcher, HttpFetcher) else make_http(fetch, rules, clock)
         if http is not fetcher:
             await stack.enter_async_context(http)
         ask = partial(http.fetch_start, largest=LARGEST)
-        yield OpenWeb(fetcher, Robots(ask, http.agent, clock=clock, urls=rules, longest_delay=fetch.longest_delay))
+        robots = Robots(ask, http.agent, clock=clock, urls=rules, longest_delay=fetch.longest_delay)
+        yield OpenWeb(fetcher, robots, fetch.longest_delay)

@@ -12,7 +12,9 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from functools import partial
 from math import inf
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from forager.clock import Clock, VirtualClock
 from forager.config import CrawlConfig
@@ -28,6 +30,10 @@ from forager.web.scope import Scope
 
 COMMIT = 0.2  # seconds; what was taken in waits no longer than this to be committed, however slow the next answer is
 IN_FLIGHT = 64  # requests at once on the network
+SILENT = 1.0  # seconds; a request that takes longer makes room for another
+IN_ALL = 4  # times as many requests as `in_flight`, with those that made room
+STRANGERS = 0.75  # of all requests may go to hosts that did not answer last time; the rest is for those that did
+GRACE = 5.0  # seconds that requests have to end when the crawl is stopped
 TRIES = 16  # links that are scored again, while a sweep goes on, before one is asked for
 
 
@@ -94,8 +100,10 @@ class Crawl:
         self._clock = clock or clock_of(config)
         self._in_flight = config.frontier.in_flight or (1 if isinstance(self._clock, VirtualClock) else IN_FLIGHT)
         self._read: Reader = read or partial(parse, rules=rules_of(config))
-        self._tasks: dict[asyncio.Task[Visit | Miss | None], None] = {}
+        self._tasks: dict[asyncio.Task[Visit | Miss | None], _Flight] = {}  # the oldest first
         self._stop = ""
+        self._stopped: asyncio.Future[None] | None = None  # done when `stop` is called; None: it does not run
+        self._stopping_since: float | None = None
         self._running = False
         self._sweep: Sweep | None = None
         self._sweeping: asyncio.Future[None] | None = None
@@ -124,6 +132,8 @@ class Crawl:
     def stop(self, why: str) -> None:
         """Ask for nothing more; what is in flight is still taken in."""
         self._stop = self._stop or why
+        if self._stopped is not None and not self._stopped.done():
+            self._stopped.set_result(None)
         if self._resting is not None:
             self._resting.cancel()
 
@@ -151,6 +161,7 @@ class Crawl:
 
     async def _visits(self, asker: Asker) -> AsyncGenerator[Visit, None]:
         self.stats.stopped, self._running = "", True
+        self._stopping_since, self._stopped = None, asyncio.get_running_loop().create_future()
         start = self._clock.now()
         try:
             while True:
@@ -159,31 +170,63 @@ class Crawl:
                     if not await self._rest(start):
                         break
                     continue
-                for visit in await self._landed(due):
+                for visit in await self._landed(due, start):
                     yield visit
                     self._sweep_if_due()
                 self._commit_if_due()
                 if self._sweeping is not None and self._sweeping.done():
                     self._sweeping.result()  # raises what the strategy raised
                     self._sweeping = None
+                if self._stopping_since is not None and self._clock.now() - self._stopping_since >= GRACE:
+                    await self._give_up_requests()
         finally:
             await self._land_all()
             if self._keeper:
                 self._keeper.commit()
 
     def _launch(self, asker: Asker, start: float) -> float | None:
-        """Ask for the best that may be asked now, as many as may be in flight; if there is room for more, when a lane
-        will have rested."""
-        while len(self._tasks) < self._in_flight and not self._spent(start, len(self._tasks)):
-            candidate = self._acquire(self._clock.now())
+        """Ask for the best that may be asked now, as many as may be in flight; when it should be tried again."""
+        while not self._spent(start, len(self._tasks)):
+            now = self._clock.now()
+            room = self._room(now)
+            if room is not None:
+                return room
+            strangers = self._strangers_fit()
+            candidate = self._acquire(now, strangers)
             if candidate is None:
-                return self.frontier.next_due()
-            self._tasks[asyncio.ensure_future(asker.visit(candidate))] = None
+                return self.frontier.next_due(strangers=strangers)
+            flight = _Flight(now, stranger=not self.frontier.is_known(candidate.lane))
+            self._tasks[asyncio.ensure_future(asker.visit(candidate))] = flight
+        if self._stopping_since is None and self._spent(start, 0):
+            self._stopping_since = self._clock.now()
         return None
 
-    def _acquire(self, now: float) -> Candidate | None:
+    def _room(self, now: float) -> float | None:
+        """None if one more may be asked now; else when there may be room, inf if not before a request ends.
+
+        A request that has taken longer than SILENT does not count, so that silent hosts do not keep others from being
+        asked. While the network is down, one request at a time tries whether it is up.
+        """
+        if self.state.health.network.down_since is not None:
+            return inf if self._tasks else _later(self.state.health.network.probe_at, now)
+        if len(self._tasks) < self._in_flight:
+            return None
+        if len(self._tasks) >= IN_ALL * self._in_flight:
+            return inf
+        # Tasks are in order of time, so that of `in_flight` young ones the oldest is the one to wait for.
+        first_young = list(self._tasks.values())[-self._in_flight]
+        return _later(first_young.began + SILENT, now)
+
+    def _strangers_fit(self) -> bool:
+        """Whether one more host may be asked that did not answer last time, or never was asked."""
+        if len(self._tasks) < self._in_flight:
+            return True
+        strangers = sum(flight.stranger for flight in self._tasks.values())
+        return strangers < STRANGERS * IN_ALL * self._in_flight
+
+    def _acquire(self, now: float, strangers: bool) -> Candidate | None:
         """The best that may be asked. While a sweep goes on, one whose new score is lower waits again with that."""
-        candidate = self.frontier.acquire(now)
+        candidate = self.frontier.acquire(now, strangers=strangers)
         for _ in range(TRIES):
             if candidate is None or self._sweep is None:
                 break
@@ -193,7 +236,7 @@ class Crawl:
             self.frontier.retry(candidate, now)
             self.frontier.release(candidate, now, 0.0, page=False)
             self.step.swap(ids, scores, links)
-            candidate = self.frontier.acquire(now)
+            candidate = self.frontier.acquire(now, strangers=strangers)
         return candidate
 
     async def _rest(self, start: float) -> bool:
@@ -201,15 +244,31 @@ class Crawl:
         self.stats.stopped = self._spent(start, 0)
         if self.stats.stopped:
             return False
-        due = self.frontier.next_due()
+        due = self._next_try()
         if due is None:
-            self.stats.stopped = "nothing is left to fetch"
+            self.stats.stopped = self._why_nothing_is_left()
             return False
         if self._keeper and self._keeper.pending:
             self._commit(self._keeper)
         end = inf if self.config.stop.seconds is None else start + self.config.stop.seconds
         await self._sleep(min(due, end) - self._clock.now())
         return True
+
+    def _next_try(self) -> float | None:
+        """When something may be asked; None: never."""
+        due, network = self.frontier.next_due(), self.state.health.network
+        return due if due is None or network.down_since is None else max(due, network.probe_at)
+
+    def _why_nothing_is_left(self) -> str:
+        waiting = self.frontier.waiting
+        if not len(waiting):
+            return "nothing is left to fetch"
+        hosts, silent = self.facts.addresses.hosts[waiting], self.state.health.given_up
+        lost = int(np.isin(hosts, silent).sum())
+        if lost == len(waiting):
+            told = f"nothing is left to fetch but {lost} links on {len(silent)} hosts that do not answer"
+            return f"{told}; they wait, and the next crawl asks again"
+        return f"the budgets of hosts and sites are used up; {len(waiting)} links wait"
 
     async def _sleep(self, seconds: float) -> None:
         """Until then, or until the crawl is stopped."""
@@ -222,26 +281,36 @@ class Crawl:
         finally:
             self._resting = None
 
-    async def _landed(self, due: float | None) -> list[Visit]:
+    async def _landed(self, due: float | None, start: float) -> list[Visit]:
         """Wait for the first tasks in flight to end, or until `due`; their pages, in order of launch."""
-        timeout = None if due is None else max(0.0, due - self._clock.now())
-        if self._keeper and self._keeper.pending:
-            timeout = COMMIT if timeout is None else min(timeout, COMMIT)
-        await asyncio.wait(self._tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        now = self._clock.now()
+        ends = [inf if due is None else due, now + COMMIT if self._keeper and self._keeper.pending else inf]
+        if self.config.stop.seconds is not None and self._stopping_since is None:
+            ends.append(start + self.config.stop.seconds)
+        if self._stopping_since is not None:
+            ends.append(self._stopping_since + GRACE)
+        timeout = None if min(ends) == inf else max(0.0, min(ends) - now)
+        told = () if self._stopped is None or self._stopped.done() else (self._stopped,)
+        await asyncio.wait((*self._tasks, *told), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         ended = [task for task in self._tasks if task.done()]
         for task in ended:
             del self._tasks[task]
         outcomes = [task.result() for task in ended]
         return [outcome for outcome in outcomes if isinstance(outcome, Visit)]
 
-    async def _land_all(self) -> None:
-        """Give up what is in flight: its links wait again."""
-        tasks, self._tasks, self._running = list(self._tasks), {}, False
+    async def _give_up_requests(self) -> None:
+        """The crawl was stopped, and some requests take too long: their links wait again."""
+        tasks, self._tasks = list(self._tasks), {}
         for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _land_all(self) -> None:
+        """Give up what is in flight: its links wait again."""
+        self._running = False
         if self._sweep is not None:
             self._sweep.stop()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._give_up_requests()
         if self._sweeping is not None:
             sweeping, self._sweeping = self._sweeping, None
             await sweeping  # a strategy's error is not lost
@@ -288,7 +357,20 @@ class Crawl:
             return f"the budget of {stop.seconds:g} seconds is used up"
         if stop.bytes is not None and stats.bytes >= stop.bytes:
             return f"the budget of {stop.bytes} bytes is used up"
+        if self.state.health.spent(self._clock.now()):
+            return f"nobody has answered for a long time ({self.state.health.network.reason}); all links wait"
         return ""
+
+
+class _Flight(NamedTuple):
+    """A request that is under way."""
+
+    began: float
+    stranger: bool  # its host did not answer last time
+
+
+def _later(at: float, now: float) -> float | None:
+    return at if at > now else None
 
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:

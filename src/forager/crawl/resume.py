@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +69,8 @@ def resume(
     scope = scope_of(config, seeds)
     step = Step(state, critic=critic, strategy=strategy, scope=scope)
     last = LastCheckpoint()
-    for record in Playback(store, state, step, partial(parse, rules=rules), checkpoint[0] if checkpoint else -1):
+    learnt = checkpoint[0] if checkpoint else -1
+    for record in Playback(store, state, step, partial(parse, rules=rules), clock, learnt):
         if checkpoint and record.seq == checkpoint[0]:
             state.frontier.reorder(checkpoint[1]["waiting"], checkpoint[1]["scores"])
             last = LastCheckpoint(record.seq, state.stats.pages)
@@ -103,6 +105,7 @@ class Playback:
     state: CrawlState
     step: Step
     read: Reader
+    clock: Clock
     learnt: int = -1
     anew: bool = False
 
@@ -115,13 +118,20 @@ class Playback:
             trace = self._trace(record)
             _know(state, step, urls, record.new_urls.stop)
             state.stats.requests += record.reason != Reason.ROBOTS
-            if record.outcome == "retry":
-                state.attempts[record.asked] += 1
-            else:
+            self._recall(record)
+            if record.outcome != "retry":
                 state.frontier.drop(np.array([record.asked, record.answered], np.int32))
                 self._take_in(record, trace)
             yield record
         _know(state, step, urls, self.store.known)
+
+    def _recall(self, record: Stored) -> None:
+        """What the record says of its host. One that was given up gets another chance."""
+        host = int(self.state.facts.addresses.hosts[record.asked])
+        self.state.health.recall(host, record.asked, record.attempt, answered=record.status > 0)
+        if 0 < record.rest < inf:
+            ago = (self.clock.utc() - record.asked_at).total_seconds()
+            self.state.frontier.rest(host, self.clock.now() + min(record.rest - ago, record.rest))
 
     def _take_in(self, record: Stored, trace: Trace) -> None:
         names, learnt = self.state.facts.addresses, record.seq <= self.learnt
@@ -193,7 +203,7 @@ def _sow_new(store: Store, state: CrawlState, step: Step, seeds: list[Url]) -> N
 def _drop_out_of_scope(state: CrawlState, scope: Scope) -> None:
     """The scope may be narrower than before: what waits outside of it is not asked for."""
     names, waiting = state.facts.addresses, state.frontier.waiting
-    waiting = waiting[~state.facts.is_seed(waiting)]
+    waiting = waiting[~state.facts.comes_first(waiting)]
     for start in range(0, len(waiting), SLICE):
         ids = waiting[start : start + SLICE]
         admitted = np.zeros(len(ids), bool)

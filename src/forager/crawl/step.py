@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from forager.crawl.health import Setback
 from forager.crawl.state import CrawlState
 from forager.crawl.sweep import Sweep
 from forager.types import (
@@ -46,6 +47,7 @@ from forager.types import (
 )
 from forager.web.scope import Scope
 
+HOPS = 5  # redirects followed one after the other
 Reader: TypeAlias = Callable[[Fetch], Page | Failure]  # page.parse, or a cache before it
 
 
@@ -152,9 +154,11 @@ class Step:
         self._put(answer, trace, miss, _NO_IDS)
         return miss
 
-    def put_off(self, failure: Failure, trace: Trace) -> None:
+    def put_off(self, failure: Failure, trace: Trace, setback: Setback) -> None:
         """Take in a failure that may pass: the link will be tried again."""
-        self._put(failure, trace, None, _NO_IDS)
+        if self._keep:
+            known = len(self._facts.addresses)
+            self._keep(Taken(failure, trace, None, known, _NO_IDS, rest=setback.rest, attempt=setback.attempt))
 
     def tell(self, miss: Miss, *, learnt: bool = False) -> Miss:
         """Count a miss, and show it to a strategy that learns, unless it has learnt from it already."""
@@ -164,31 +168,41 @@ class Step:
         self._stats.misses[miss.reason] += 1
         return miss
 
-    def redirect(self, answer: Redirect, candidate: Candidate, trace: Trace) -> Url | Miss | None:
-        """Take in a redirect. Gives the URL to go on with under the same lease, or what came of it. None: the target
-        waits in a lane of its own, with the score of the link that led to it."""
-        admission = self._scope.admit([answer.target], trace.depth)
-        if not admission.rows:
-            self._stats.rejected += admission.rejected
-            wrong = Failure(answer.url, Reason.BAD_REDIRECT, f"{answer.target} is out of scope")
+    def redirect(self, answer: Redirect, candidate: Candidate, trace: Trace) -> Miss | None:
+        """Take in a redirect. The target waits, on the same host before all others. A miss if it cannot be followed, or
+        if we have the page."""
+        wrong = self._refuse(answer, trace)
+        if wrong is not None:
             return self.miss(wrong, answer, trace)
         before = len(self._facts.addresses)
         target = self._facts.intern([answer.target])
-        onward = self.moved(answer, target, candidate, trace)
-        self._put(answer, trace, onward if isinstance(onward, Miss) else None, target, before)
-        return onward
+        outcome = self.moved(answer, target, candidate, trace)
+        self._put(answer, trace, outcome, target, before)
+        return outcome
+
+    def _refuse(self, answer: Redirect, trace: Trace) -> Failure | None:
+        """Why a redirect is not followed, if it is not."""
+        if self._facts.hops(trace.id) >= HOPS:
+            return Failure(answer.url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}")
+        admission = self._scope.admit([answer.target], trace.depth)
+        if not admission.rows:
+            self._stats.rejected += admission.rejected
+            return Failure(answer.url, Reason.BAD_REDIRECT, f"{answer.target} is out of scope")
+        return None
 
     def moved(
         self, answer: Redirect, target: Ids, candidate: Candidate, trace: Trace, *, learnt: bool = False
-    ) -> Url | Miss | None:
-        """What `redirect` gives, when the target is in scope and has an id."""
-        self._facts.redirect(trace.id, int(target[0]))
-        if self._facts.judged(int(target[0])):
+    ) -> Miss | None:
+        """What `redirect` gives, when the target may be followed and has an id."""
+        id = int(target[0])
+        if not self._facts.redirect(trace.id, id):
+            return self.tell(Miss(answer.url, trace, Reason.BAD_REDIRECT, "leads back to itself"), learnt=learnt)
+        if self._facts.judged(id):
             return self.tell(Miss(answer.url, trace, Reason.DUPLICATE, f"leads to {answer.target}"), learnt=learnt)
-        if self._facts.addresses.hosts[target[0]] == candidate.lane:
-            self._frontier.drop(target)
-            return answer.target
-        self.offer(target, np.full(1, candidate.score, np.float32))
+        if self._facts.addresses.hosts[id] == candidate.lane:
+            self._facts.put_ahead(id, trace.score)
+        self.offer(target, np.full(1, trace.score, np.float32))
+        self._frontier.reorder(target, _first_where(self._facts.comes_first(target), self._frontier.scores(target)))
         return None
 
     def _put(self, answer: Answer, trace: Trace, outcome: Miss | None, ids: Ids, before: int | None = None) -> None:
@@ -213,20 +227,20 @@ class Step:
 
     def swap(self, ids: Ids, scores: Floats, links: Ids) -> None:
         """Put in what a sweep has found: new scores, and the links that have them."""
-        self._frontier.reorder(ids, _first_where(self._facts.is_seed(ids), scores))
+        self._frontier.reorder(ids, _first_where(self._facts.comes_first(ids), scores))
         self._facts.keep(ids, links)
 
     def offer(self, ids: Ids, scores: Floats) -> Mask:
         """Offer links to the frontier. A seed that is found on a page stays a seed."""
         hosts = self._facts.addresses.hosts.take(ids)
         sites = self._facts.addresses.sites.take(hosts)
-        is_seed = self._facts.is_seed(ids)
-        kept = self._frontier.add(ids, hosts, sites, _first_where(is_seed, scores))
-        return kept & ~is_seed
+        first = self._facts.comes_first(ids)
+        kept = self._frontier.add(ids, hosts, sites, _first_where(first, scores))
+        return kept & ~first
 
 
-def _first_where(is_seed: Mask, scores: Floats) -> Floats:
-    return np.where(is_seed, np.float32(FIRST_OF_ALL), scores)
+def _first_where(first: Mask, scores: Floats) -> Floats:
+    return np.where(first, np.float32(FIRST_OF_ALL), scores)
 
 
 _NO_IDS = np.empty(0, np.int32)

@@ -376,6 +376,7 @@ def _row(record: Record, session: int) -> tuple[Any, ...]:
     return (
         *(r.seq, session, r.asked, r.answered, r.outcome, r.reason, r.detail, r.status, r.parent, r.depth, r.score),
         *(r.relevance, r.raw, _bytes(r.topics), r.critic, r.label, stamp(r.asked_at), r.seconds, r.title),
+        *(r.rest, r.attempt, r.copy_of, r.sketch),
     )
 
 

@@ -61,6 +61,8 @@ def record_of(taken: Taken, names: UrlNames, *, seq: int, at: datetime) -> Recor
         new_urls=_new_urls(taken, names),
         links=pack_links(taken.ids, taken.scored) if taken.scored else b"",
         redirects=[(trace.id, int(taken.ids[0]))] if moved else [],
+        rest=taken.rest,
+        attempt=taken.attempt,
     )
 
 

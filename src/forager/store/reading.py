@@ -20,11 +20,12 @@ LINKS = "links.bin"
 VISIT_COLUMNS = (
     "seq, session, asked, answered, outcome, reason, detail, status, parent, depth, score,"
     " relevance, raw, topics, critic, label, asked_at, seconds, title,"
-    " new_from, new_to, links_at, links_length, warc, warc_at, warc_length, digest"
+    " rest, attempt, copy_of, sketch, new_from, new_to, links_at, links_length, warc, warc_at, warc_length, digest"
 )
 _STORED_COLUMNS = (
     "seq, asked, answered, outcome, reason, detail, status, parent, depth, score, relevance, raw, topics, critic,"
-    " label, asked_at, seconds, title, session, new_from, new_to, links_at, links_length"
+    " label, asked_at, seconds, title, session, new_from, new_to, links_at, links_length,"
+    " rest, attempt, copy_of, sketch, digest"
 )
 NAN = float("nan")
 
@@ -45,11 +46,12 @@ def read_records(db: sqlite3.Connection, links: ReadAt, after: int) -> Iterator[
     rows = db.execute(f"SELECT {_STORED_COLUMNS} FROM visit WHERE seq > ? AND seq <= ? ORDER BY seq", (after, last))
     for row in rows:
         (seq, asked, answered, outcome, reason, detail, status, parent, depth, score, relevance, raw, topics) = row[:13]
-        critic, label, asked_at, seconds, title, session, new_from, new_to, links_at, links_length = row[13:]
+        critic, label, asked_at, seconds, title, session, new_from, new_to, links_at, links_length = row[13:23]
         yield Stored(
             *(seq, asked, answered, outcome, reason, detail, status, parent, depth),
             *(number(score), number(relevance), number(raw), floats(topics), critic, label, moment(asked_at)),
             *(seconds, title, session, range(new_from, new_to), links(links_at, links_length), redirects.of(seq)),
+            *row[23:],
         )
 
 

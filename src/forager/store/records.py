@@ -53,6 +53,10 @@ class Record(NamedTuple):
     new_urls: Sequence[NewUrl] = ()
     links: bytes = b""  # stored as they are
     redirects: Sequence[tuple[int, int]] = ()
+    rest: float = 0.0  # seconds that the host rests after a failure that may pass
+    attempt: int = 0  # how often the link has failed so far, if that counts
+    copy_of: int | None = None  # url id of a page with the same text
+    sketch: bytes | None = None  # of the text, to recognise copies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +98,11 @@ class Stored:
     new_urls: range  # ids of the URLs first found here
     links: bytes
     redirects: tuple[tuple[int, int], ...]
+    rest: float
+    attempt: int
+    copy_of: int | None
+    sketch: bytes | None
+    digest: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -64,10 +64,30 @@ def _no_texts(db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM file WHERE name = 'texts.bin'")
 
 
+def _rests_copies_and_returns(db: sqlite3.Connection) -> None:
+    """How long hosts rest, which pages are copies of others, and which URLs are asked for once more."""
+    for column in (
+        "rest REAL NOT NULL DEFAULT 0",  # seconds that the host rests after a failure that may pass
+        "attempt INTEGER NOT NULL DEFAULT 0",  # how often the link has failed so far, if that counts
+        "copy_of INTEGER",  # the URL whose page has the same text; null: none has
+        "sketch BLOB",  # of the text, to recognise copies
+    ):
+        db.execute(f"ALTER TABLE visit ADD COLUMN {column}")
+    # Before record `after` + 1 these URLs wait again.
+    db.execute("CREATE TABLE again(after INTEGER NOT NULL, id INTEGER NOT NULL, score REAL, why TEXT NOT NULL)")
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    *(_first, _texts_and_redirects, _earlier_judgements, _no_texts),
+    *(_first, _texts_and_redirects, _earlier_judgements, _no_texts, _rests_copies_and_returns),
 )
 VERSION = len(STEPS)
+# A file that has been through fewer steps can be read too, through views that have what it lacks.
+VIEWS = {
+    4: (
+        "CREATE TEMP VIEW visit AS SELECT *, 0.0 AS rest, 0 AS attempt, NULL AS copy_of, NULL AS sketch FROM main.visit",
+        "CREATE TEMP TABLE again(after INTEGER, id INTEGER, score REAL, why TEXT)",
+    )
+}
 
 
 def open_database(folder: Path, *, synchronous: str) -> sqlite3.Connection:
@@ -118,7 +138,9 @@ def open_to_read(folder: Path) -> sqlite3.Connection:
     except sqlite3.DatabaseError as error:
         db.close()
         raise ForagerError(f"{path} cannot be read: {error}; restore it from a copy") from error
-    if found != VERSION:
+    for statement in VIEWS.get(found, ()):
+        db.execute(statement)
+    if found != VERSION and found not in VIEWS:
         db.close()
         told = f"{path} has version {found}, this program reads {VERSION}: resume its crawl once to bring it up to date"
         raise newer(path, found) if found > VERSION else ForagerError(told)

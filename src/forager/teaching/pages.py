@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from forager.clock import Clock
 from forager.config import CrawlConfig
-from forager.crawl.asking import HOPS
+from forager.crawl.step import HOPS
 from forager.errors import ForagerError
 from forager.fetch import make_http
 from forager.fetch.http import HttpFetcher
