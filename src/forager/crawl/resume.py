@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice
 from math import inf
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from forager.crawl.loop import Crawl
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.errors import ForagerError
-from forager.store import NewUrl, Store, Stored
+from forager.store import NewUrl, Store, Stored, UrlColumns
 from forager.store.journal import judgement_of, learnt_of, unpack_links
 from forager.types import (
     FIRST_OF_ALL,
@@ -93,15 +94,27 @@ def with_checkpoint(strategy: Strategy, store: Store) -> tuple[Strategy, tuple[i
 # ---- playing back
 
 
+class RecordedCrawl(Protocol):
+    """What a store has of a crawl. `Store` is one; `RecordedProject` is one that cannot write."""
+
+    @property
+    def known(self) -> int:
+        """How many URLs there are."""
+
+    def records(self) -> Iterator[Stored]: ...
+    def urls(self) -> Iterator[UrlColumns]: ...
+    def answer_of(self, seq: int) -> Fetch | None: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Playback:
-    """Takes in every record of a store again, in order.
+    """Takes in every record of a crawl again, in order.
 
     Records up to `learnt` are not shown to the strategy. `anew`: pages are judged and scored again by the step's own
     critic and strategy, instead of with what is stored.
     """
 
-    store: Store
+    recorded: RecordedCrawl
     state: CrawlState
     step: Step
     read: Reader
@@ -112,8 +125,8 @@ class Playback:
     def __iter__(self) -> Iterator[Stored]:
         """Yields each record when it has been taken in."""
         state, step = self.state, self.step
-        urls = _stored_urls(self.store)
-        for record in self.store.records():
+        urls = _stored_urls(self.recorded)
+        for record in self.recorded.records():
             _know(state, step, urls, record.new_urls.start)  # seeds that were added before it
             trace = self._trace(record)
             _know(state, step, urls, record.new_urls.stop)
@@ -123,7 +136,7 @@ class Playback:
                 state.frontier.drop(np.array([record.asked, record.answered], np.int32))
                 self._take_in(record, trace)
             yield record
-        _know(state, step, urls, self.store.known)
+        _know(state, step, urls, self.recorded.known)
 
     def _recall(self, record: Stored) -> None:
         """What the record says of its host. One that was given up gets another chance."""
@@ -165,7 +178,7 @@ class Playback:
 
     def _archived(self, seq: int) -> tuple[Fetch, Page]:
         """An answer from the archive, with its page."""
-        answer = self.store.answer_of(seq)
+        answer = self.recorded.answer_of(seq)
         page = self.read(answer) if answer else None
         if answer is None or not isinstance(page, Page):
             raise ForagerError(f"record {seq} cannot be read again from the archive: restore it from a copy")
@@ -181,8 +194,8 @@ def _know(state: CrawlState, step: Step, urls: Iterator[tuple[Url, float]], upto
         step.sow(seeds)
 
 
-def _stored_urls(store: Store) -> Iterator[tuple[Url, float]]:
-    for chunk in store.urls():
+def _stored_urls(recorded: RecordedCrawl) -> Iterator[tuple[Url, float]]:
+    for chunk in recorded.urls():
         yield from zip(map(Url, chunk.texts), chunk.scores.tolist(), strict=True)
 
 

@@ -117,6 +117,10 @@ class Facts:
             moved = leads_to[ids] >= 0
         return ids
 
+    def is_merged(self, ids: Ids) -> Mask:
+        """Which of these redirect to another one."""
+        return np.asarray(self._leads_to.view.take(ids) >= 0)
+
     def redirect(self, source: int, target: int) -> bool:
         """Note that `source` redirects to `target`. False: that would close a circle, and is not noted."""
         if int(self.final(np.array([target], np.int32))[0]) == source:

@@ -70,6 +70,11 @@ class LaneFrontier:
     def waiting(self) -> Ids:
         return np.flatnonzero(self._links.flags.view & WAITING).astype(np.int32)
 
+    @property
+    def done(self) -> Ids:
+        """Ids of all links that were taken or dropped, ascending."""
+        return np.flatnonzero(self._links.flags.view & DONE).astype(np.int32)
+
     def scores(self, ids: Ids) -> Floats:
         """The scores that links wait with, or were taken with. NEVER for other links."""
         ids = np.asarray(ids, np.int32)

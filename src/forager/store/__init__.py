@@ -5,6 +5,7 @@
 
 from forager.store.catalogue import Catalogue, Entry, ProjectStatus, Waypoint, aliases
 from forager.store.commit import Store
+from forager.store.reading import RecordedProject
 from forager.store.records import CrawlSession, NewUrl, Record, RecordOutcome, Rejudged, Stored, StoreFull, UrlColumns
 from forager.store.search import Hit, SearchIndex
 
@@ -17,6 +18,7 @@ __all__ = [
     "ProjectStatus",
     "Record",
     "RecordOutcome",
+    "RecordedProject",
     "Rejudged",
     "SearchIndex",
     "Store",

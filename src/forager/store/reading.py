@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from forager.errors import ForagerError
 from forager.store import warc
 from forager.store.records import CrawlSession, Stored, UrlColumns, moment
+from forager.store.schema import open_to_read
 from forager.types import Fetch, Floats
 
 LINKS = "links.bin"
@@ -134,3 +136,33 @@ def read_sessions(db: sqlite3.Connection) -> list[CrawlSession]:
         CrawlSession(id, config, version, moment(began), moment(ended) if ended else None, reason)
         for id, config, version, began, ended, reason in rows
     ]
+
+
+class RecordedProject:
+    """The records of a project, read-only; a crawl may be running at the same time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._db = folder, open_to_read(folder)
+        self.known = int(self._db.execute("SELECT coalesce(max(id), -1) + 1 FROM url").fetchone()[0])
+
+    def records(self) -> Iterator[Stored]:
+        """The records in order, without their links if the file with them is too short."""
+        with (self._folder / LINKS).open("rb") as file:
+            yield from read_records(self._db, lambda at, length: os.pread(file.fileno(), length, at), -1)
+
+    def urls(self) -> Iterator[UrlColumns]:
+        """All URLs in order of id."""
+        return read_urls(self._db, 65_536)
+
+    def answer_of(self, seq: int) -> Fetch | None:
+        """The answer of a record as it came. None if it had no body."""
+        return answer_at(self._db, self._folder, seq)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -84,7 +84,8 @@ VERSION = len(STEPS)
 # A file that has been through fewer steps can be read too, through views that have what it lacks.
 VIEWS = {
     4: (
-        "CREATE TEMP VIEW visit AS SELECT *, 0.0 AS rest, 0 AS attempt, NULL AS copy_of, NULL AS sketch FROM main.visit",
+        "CREATE TEMP VIEW visit AS"
+        " SELECT *, 0.0 AS rest, 0 AS attempt, NULL AS copy_of, NULL AS sketch FROM main.visit",
         "CREATE TEMP TABLE again(after INTEGER, id INTEGER, score REAL, why TEXT)",
     )
 }
