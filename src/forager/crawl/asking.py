@@ -51,7 +51,7 @@ class Asker:
 
     async def _ask(self, turn: _Turn, url: Url) -> Visit | Miss | None:
         rules = self._web.courtesy.known(url) if self._web.courtesy else None
-        if self._web.courtesy and rules is None:
+        if self._web.courtesy and (rules is None or rules.problem is not None):
             return await self._read_rules(turn, url)
         if rules is not None and not rules.allows(url):
             refusal = Failure(url, Reason.ROBOTS, "robots.txt does not allow it")

@@ -138,5 +138,5 @@ async def open_web(config: CrawlConfig, clock: Clock) -> AsyncIterator[OpenWeb]:
         if http is not fetcher:
             await stack.enter_async_context(http)
         ask = partial(http.fetch_start, largest=LARGEST)
-        robots = Robots(ask, http.agent, clock=clock, urls=rules, longest_delay=fetch.longest_delay)
+        robots = Robots(ask, http.agent, clock=clock, urls=rules, longest_delay=fetch.longest_delay, retry=0.0)
         yield OpenWeb(fetcher, robots, fetch.longest_delay)
