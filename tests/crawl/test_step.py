@@ -262,6 +262,32 @@ def test_depth_limit_counts_what_it_rejects() -> None:
     assert made.stats.rejected == {"depth": 3}
 
 
+def test_a_page_cannot_bring_any_number_of_links_or_hosts() -> None:
+    """The first ones are followed, the others are counted. Known hosts do not count."""
+    far = [f"http://h{number}.test/{page}" for number in range(9) for page in "pq"]
+    web = SmallWeb({url("/a"): html("bird", "http://h7.test/", *far, "/b"), url("http://h7.test/"): html("bird", *far)})
+    limits = FrontierConfig(delay=0, links_per_page=18, hosts_per_page=3)
+    made, _ = crawl(web, BreadthFirst(), frontier=limits)
+    asked = [place.removeprefix("http://") for place in web.asked]
+    assert asked[1:] == [
+        "h7.test/",
+        *(f"h{host}.test/{page}" for host in (0, 1) for page in "pq"),
+        "h7.test/p",
+        "h7.test/q",
+    ]
+    assert made.stats.rejected["links of a page"] == 2
+    assert made.stats.rejected["new hosts of a page"] == 18 - 7
+
+
+def test_links_with_nofollow_are_left_out_if_asked() -> None:
+    page = "<p>bird <a href='/b' rel='external NoFollow'>b</a> <a href='/c'>c</a>"
+    for obeyed in (True, False):
+        web = SmallWeb({url("/a"): page})
+        made, _ = crawl(web, BreadthFirst(), scope=ScopeConfig(nofollow=obeyed))
+        assert web.asked == [url("/a"), *([] if obeyed else [url("/b")]), url("/c")]
+        assert made.stats.rejected["nofollow"] == obeyed
+
+
 @pytest.mark.parametrize("seeds", [(), ("not a url",), ("ftp://a.test/",)])
 def test_seeds_must_be_there_and_be_urls(seeds: tuple[str, ...]) -> None:
     with pytest.raises(ForagerError, match="seed"):

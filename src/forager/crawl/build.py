@@ -11,6 +11,7 @@ from typing import Protocol
 
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig
+from forager.crawl.step import LinkLimits
 from forager.critics import make_critic
 from forager.errors import ForagerError
 from forager.fetch import make_fetcher, make_http, opened
@@ -47,6 +48,11 @@ def seeds_of(config: CrawlConfig, rules: UrlRules) -> list[Url]:
 def scope_of(config: CrawlConfig, seeds: list[Url]) -> Scope:
     scope = config.scope
     return Scope(scope.within, seeds, scope.include, scope.exclude, scope.schemes, scope.max_depth)
+
+
+def link_limits_of(config: CrawlConfig) -> LinkLimits:
+    frontier = config.frontier
+    return LinkLimits(frontier.links_per_page, frontier.hosts_per_page, config.scope.nofollow)
 
 
 def critic_of(config: CrawlConfig) -> Critic:

@@ -8,8 +8,9 @@ search.sqlite  can be rebuilt             lock            held while a crawl run
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import aclosing
+from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -19,13 +20,14 @@ import msgspec
 from forager.clock import Clock
 from forager.config import CrawlConfig, read_config
 from forager.crawl.build import clock_of, critic_of, rules_of, strategy_of
+from forager.crawl.health import MAY_PASS
 from forager.crawl.loop import Crawl
 from forager.crawl.resume import resume
 from forager.crawl.stats import CrawlStats
-from forager.errors import ForagerError
+from forager.errors import ForagerError, unknown
 from forager.learn.tfidf import Query
-from forager.store import Store
-from forager.types import Critic, Fetcher, Visit
+from forager.store import ReturnedUrl, Store
+from forager.types import Critic, Fetcher, Reason, Visit
 from forager.web.urls import RULES
 
 Began: TypeAlias = Callable[[Crawl, list[str]], None]  # told the crawl, and notes for people
@@ -80,6 +82,25 @@ class CrawlFolder:
         with (self.folder / SEEDS).open("a", encoding="utf-8") as file:
             file.writelines(f"{url}\n" for url in new)
         return len(new)
+
+    def retry(self, reasons: Collection[str] = (), hosts: Collection[str] = ()) -> int:
+        """Let URLs that brought no page wait again, for the next crawl; how many there are.
+
+        `reasons`: those of the misses; if none is given, those that may have passed. `hosts`: names, or patterns with a
+        star; if none is given, all.
+        """
+        for reason in reasons:
+            if reason not in set(Reason):
+                raise unknown("reason", reason, set(Reason))
+        wanted = set(reasons) or MAY_PASS
+        with self._store(clock_of(self.config)) as store:
+            again = [
+                ReturnedUrl(miss.id, miss.score, "retry")
+                for miss in store.misses()
+                if miss.reason in wanted and (not hosts or any(fnmatchcase(miss.host, host) for host in hosts))
+            ]
+            store.ask_again(again)
+        return len(again)
 
     async def crawl(
         self,

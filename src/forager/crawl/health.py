@@ -25,6 +25,13 @@ STRANGER = 300.0  # seconds; a host that has never answered is given up after so
 TOGETHER = 3  # hosts that fall silent one after the other before we doubt our network
 FIRST_PROBE, LONGEST_PROBE = 2.0, 60.0  # seconds between two tries while the network is down
 ANSWERLESS = frozenset((Reason.DNS, Reason.TIMEOUT, Reason.UNREACHABLE, Reason.TLS, Reason.LOCAL))
+# Misses that another try may turn into pages.
+MAY_PASS = frozenset(
+    (
+        *(Reason.DNS, Reason.TIMEOUT, Reason.UNREACHABLE, Reason.TLS, Reason.SERVER_ERROR, Reason.BUSY),
+        *(Reason.PROTOCOL, Reason.LOCAL),
+    )
+)
 ABOUT_THE_HOST = frozenset((429, 502, 503, 504))
 
 

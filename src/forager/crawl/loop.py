@@ -19,7 +19,17 @@ import numpy as np
 from forager.clock import Clock, VirtualClock
 from forager.config import CrawlConfig
 from forager.crawl.asking import Asker
-from forager.crawl.build import OpenWeb, clock_of, critic_of, open_web, rules_of, scope_of, seeds_of, strategy_of
+from forager.crawl.build import (
+    OpenWeb,
+    clock_of,
+    critic_of,
+    link_limits_of,
+    open_web,
+    rules_of,
+    scope_of,
+    seeds_of,
+    strategy_of,
+)
 from forager.crawl.state import CrawlState
 from forager.crawl.stats import CrawlStats
 from forager.crawl.step import Reader, Step
@@ -93,7 +103,10 @@ class Crawl:
         self.state = state or CrawlState.empty(self.strategy, config.frontier)
         self.facts, self.frontier, self.stats = self.state.facts, self.state.frontier, self.state.stats
         keep = keeper.keep if keeper else None
-        self.step = Step(self.state, critic=self.critic, strategy=self.strategy, scope=self.scope, keep=keep)
+        limits = link_limits_of(config)
+        self.step = Step(
+            self.state, critic=self.critic, strategy=self.strategy, scope=self.scope, limits=limits, keep=keep
+        )
         if state is None:
             self.step.sow(self.seeds)
         self._fetcher, self._keeper = fetcher, keeper

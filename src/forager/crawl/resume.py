@@ -20,12 +20,13 @@ import numpy as np
 from forager.clock import Clock
 from forager.config import CrawlConfig
 from forager.crawl.build import rules_of, scope_of, seeds_of
+from forager.crawl.health import MAY_PASS
 from forager.crawl.keeper import LastCheckpoint, StoreKeeper
 from forager.crawl.loop import Crawl
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.errors import ForagerError
-from forager.store import NewUrl, Store, Stored, UrlColumns
+from forager.store import NewUrl, ReturnedUrl, Store, Stored, UrlColumns
 from forager.store.journal import judgement_of, learnt_of, unpack_links
 from forager.types import (
     FIRST_OF_ALL,
@@ -103,6 +104,7 @@ class RecordedCrawl(Protocol):
 
     def records(self) -> Iterator[Stored]: ...
     def urls(self) -> Iterator[UrlColumns]: ...
+    def returns(self) -> dict[int, list[ReturnedUrl]]: ...
     def answer_of(self, seq: int) -> Fetch | None: ...
 
 
@@ -125,8 +127,10 @@ class Playback:
     def __iter__(self) -> Iterator[Stored]:
         """Yields each record when it has been taken in."""
         state, step = self.state, self.step
-        urls = _stored_urls(self.recorded)
+        urls, returns, last = _stored_urls(self.recorded), self.recorded.returns(), -1
         for record in self.recorded.records():
+            step.ask_again(returns.get(last, ()))
+            last = record.seq
             _know(state, step, urls, record.new_urls.start)  # seeds that were added before it
             trace = self._trace(record)
             _know(state, step, urls, record.new_urls.stop)
@@ -137,6 +141,7 @@ class Playback:
                 self._take_in(record, trace)
             yield record
         _know(state, step, urls, self.recorded.known)
+        step.ask_again(returns.get(last, ()))
 
     def _recall(self, record: Stored) -> None:
         """What the record says of its host. One that was given up gets another chance."""
@@ -206,11 +211,18 @@ _NO_INLINKS = Inlinks(np.empty(0, np.int32), np.empty(0, np.float32), np.empty((
 
 
 def _sow_new(store: Store, state: CrawlState, step: Step, seeds: list[Url]) -> None:
-    """Seeds that the project does not know yet are stored before anything is asked."""
+    """Seeds that the project does not know yet are stored before anything is asked. Those that failed for a reason that
+    may have passed are asked again."""
     names = state.facts.addresses
     known = len(names)
     step.sow(seeds)
     store.add_urls([NewUrl(id, names[id], names.host(id), FIRST_OF_ALL) for id in range(known, len(names))])
+    if not MAY_PASS.isdisjoint(state.stats.misses):
+        ids = set(names.find(seeds).tolist())
+        missed = [miss for miss in store.misses() if miss.id in ids and miss.reason in MAY_PASS]
+        again = [ReturnedUrl(miss.id, FIRST_OF_ALL, "seed") for miss in missed]
+        store.ask_again(again)
+        step.ask_again(again)
 
 
 def _drop_out_of_scope(state: CrawlState, scope: Scope) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from forager.crawl.health import Setback
 from forager.crawl.state import CrawlState
 from forager.crawl.sweep import Sweep
+from forager.store.records import ReturnedUrl
 from forager.types import (
     FIRST_OF_ALL,
     Answer,
@@ -49,6 +50,15 @@ from forager.web.scope import Scope
 
 HOPS = 5  # redirects followed one after the other
 Reader: TypeAlias = Callable[[Fetch], Page | Failure]  # page.parse, or a cache before it
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLimits:
+    """Which of a page's links are followed, besides what the scope says. A page of strangers may have any number."""
+
+    links: int = 5_000  # the first ones
+    new_hosts: int = 500  # links to more hosts that were never seen before are left out
+    nofollow: bool = False  # links with rel=nofollow are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,16 +95,28 @@ class Step:
         critic: Critic,
         strategy: Strategy,
         scope: Scope,
+        limits: LinkLimits = LinkLimits(),  # noqa: B008 - frozen
         keep: Callable[[Taken], None] | None = None,
     ) -> None:
         self._state, self._facts, self._frontier, self._stats = state, state.facts, state.frontier, state.stats
-        self._critic, self._strategy, self._scope, self._keep = critic, strategy, scope, keep
+        self._critic, self._strategy, self._scope, self._limits, self._keep = critic, strategy, scope, limits, keep
         self._learner = strategy if isinstance(strategy, Learns) else None
         self._rescorer = strategy if isinstance(strategy, Rescores) else None
 
     def sow(self, seeds: Sequence[Url]) -> None:
         """Let the seeds wait, before everything else, in the order given."""
         self.offer(self._facts.sow(seeds), np.full(len(seeds), FIRST_OF_ALL, np.float32))
+
+    def ask_again(self, urls: Sequence[ReturnedUrl]) -> None:
+        """Let URLs that were answered wait again. What was counted against them is forgotten."""
+        if not urls:
+            return
+        ids = np.array([url.id for url in urls], np.int32)
+        hosts = self._facts.addresses.hosts.take(ids)
+        scores = np.array([url.score for url in urls], np.float32)
+        self._frontier.again(ids, hosts, self._facts.addresses.sites.take(hosts), scores)
+        for url in urls:
+            self._state.health.attempts.pop(url.id, None)
 
     @property
     def learns(self) -> bool:
@@ -136,10 +158,26 @@ class Step:
         """The links of a new page that may be followed."""
         links = arrival.page.links
         admission = self._scope.admit(links.targets, arrival.trace.depth + 1)
-        if len(admission.rows) == len(links):
+        rows = self._within_limits(links, admission.rows)
+        if len(rows) == len(links):
             return links
         self._stats.rejected.update(admission.rejected)
-        return links.take(admission.rows)
+        return links.take(rows)
+
+    def _within_limits(self, links: Links, rows: list[int]) -> list[int]:
+        """The rows that the limits let through; what they leave out is counted."""
+        limits, before = self._limits, rows
+        if limits.nofollow:
+            rows = [row for row in rows if "nofollow" not in links.rels[row].lower().split()]
+            self._stats.rejected["nofollow"] += len(before) - len(rows)
+        if len(rows) > limits.links:
+            self._stats.rejected["links of a page"] += len(rows) - limits.links
+            rows = rows[: limits.links]
+        if len(rows) > limits.new_hosts:
+            known = self._facts.addresses.within_new_hosts([links.targets[row] for row in rows], limits.new_hosts)
+            self._stats.rejected["new hosts of a page"] += len(rows) - len(known)
+            rows = [rows[at] for at in known]
+        return rows
 
     def _followed(self, page: Page, ids: Ids) -> Links:
         """The links of a stored page that were followed."""

@@ -125,6 +125,8 @@ class Facts:
         """Note that `source` redirects to `target`. False: that would close a circle, and is not noted."""
         if int(self.final(np.array([target], np.int32))[0]) == source:
             return False
+        if self._leads_to.view[source] == target:  # it was asked for again
+            return True
         self._hops[target] = self.hops(source) + 1
         moved = self.edges.into(source)
         self.edges.redirect(source, target)

@@ -266,6 +266,18 @@ class UrlTable:
         ids = dict(zip(distinct, fresh.tolist(), strict=True))
         return np.array([ids[digest] for digest in digests], np.int32)
 
+    def within_new_hosts(self, urls: Sequence[Url], most: int) -> list[int]:
+        """The places of those URLs that lie on known hosts, or on the first so many hosts that are new."""
+        new: dict[str, None] = {}
+        rows = []
+        for row, name in enumerate(map(host, urls)):
+            if name not in self._host_ids and name not in new:
+                if len(new) >= most:
+                    continue
+                new[name] = None
+            rows.append(row)
+        return rows
+
     def find(self, urls: Sequence[Url]) -> Ids:
         """The ids of the URLs, -1 for those that were never seen."""
         return self._ids.lookup(_hashes(urls))

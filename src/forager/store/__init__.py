@@ -6,7 +6,17 @@
 from forager.store.catalogue import Catalogue, Entry, ProjectStatus, Waypoint, aliases
 from forager.store.commit import Store
 from forager.store.reading import RecordedProject
-from forager.store.records import CrawlSession, NewUrl, Record, RecordOutcome, Rejudged, Stored, StoreFull, UrlColumns
+from forager.store.records import (
+    CrawlSession,
+    NewUrl,
+    Record,
+    RecordOutcome,
+    Rejudged,
+    ReturnedUrl,
+    Stored,
+    StoreFull,
+    UrlColumns,
+)
 from forager.store.search import Hit, SearchIndex
 
 __all__ = [
@@ -20,6 +30,7 @@ __all__ = [
     "RecordOutcome",
     "RecordedProject",
     "Rejudged",
+    "ReturnedUrl",
     "SearchIndex",
     "Store",
     "StoreFull",

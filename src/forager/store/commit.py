@@ -35,13 +35,26 @@ from forager.store.reading import (
     LINKS,
     VISIT_COLUMNS,
     ByteRange,
+    MissedUrl,
     answer_at,
     read_hosts,
+    read_misses,
     read_records,
+    read_returns,
     read_sessions,
     read_urls,
 )
-from forager.store.records import CrawlSession, NewUrl, Record, Rejudged, Stored, StoreFull, UrlColumns, stamp
+from forager.store.records import (
+    CrawlSession,
+    NewUrl,
+    Record,
+    Rejudged,
+    ReturnedUrl,
+    Stored,
+    StoreFull,
+    UrlColumns,
+    stamp,
+)
 from forager.store.schema import open_database
 from forager.store.warc import ROTATE, ArchivedAnswer, WarcFiles
 from forager.types import Fetch, Floats, Parts
@@ -259,6 +272,13 @@ class Store:
         self._queue_urls(urls)
         self.commit()
 
+    def ask_again(self, urls: Sequence[ReturnedUrl]) -> None:
+        """Let URLs that were answered wait again, after all that was added before."""
+        self.commit()
+        rows = [(self.last_seq, *url) for url in urls]
+        with self._writing(), self._transaction():
+            self._db.executemany("INSERT INTO again (after, id, score, why) VALUES (?, ?, ?, ?)", rows)
+
     def _check_ids(self, urls: Sequence[NewUrl]) -> int:
         """Check that the ids follow on; returns the first of them."""
         if any(url.id != id for id, url in enumerate(urls, self.known)):
@@ -349,6 +369,14 @@ class Store:
     def urls(self, chunk: int = 65_536) -> Iterator[UrlColumns]:
         """All acknowledged URLs in order of id."""
         return read_urls(self._db, chunk)
+
+    def returns(self) -> dict[int, list[ReturnedUrl]]:
+        """The URLs that wait again, by the last record before that."""
+        return read_returns(self._db)
+
+    def misses(self) -> Iterator[MissedUrl]:
+        """The URLs whose last answer was no page, and which do not wait again yet."""
+        return read_misses(self._db)
 
     def hosts(self) -> list[str]:
         """Host names by number."""

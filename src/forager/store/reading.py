@@ -14,7 +14,7 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.store import warc
-from forager.store.records import CrawlSession, Stored, UrlColumns, moment
+from forager.store.records import CrawlSession, ReturnedUrl, Stored, UrlColumns, moment
 from forager.store.schema import open_to_read
 from forager.types import Fetch, Floats
 
@@ -32,6 +32,15 @@ _STORED_COLUMNS = (
 NAN = float("nan")
 
 ReadAt: TypeAlias = Callable[[int, int], bytes]
+
+
+class MissedUrl(NamedTuple):
+    """A URL that was asked for and brought no page."""
+
+    id: int
+    score: float
+    reason: str
+    host: str
 
 
 class ByteRange(NamedTuple):
@@ -75,6 +84,28 @@ class _Redirects:
         found = self._pairs
         self._advance()
         return found
+
+
+def read_returns(db: sqlite3.Connection) -> dict[int, list[ReturnedUrl]]:
+    """The URLs that wait again, by the last record before that."""
+    found: dict[int, list[ReturnedUrl]] = {}
+    for after, id, score, why in db.execute("SELECT after, id, score, why FROM again ORDER BY rowid"):
+        found.setdefault(after, []).append(ReturnedUrl(id, number(score), why))
+    return found
+
+
+def read_misses(db: sqlite3.Connection) -> Iterator[MissedUrl]:
+    """The URLs whose last answer was no page, and which do not wait again yet."""
+    waits = {url.id: after for after, urls in read_returns(db).items() for url in urls}
+    rows = db.execute(
+        "SELECT v.seq, v.asked, v.score, v.reason, h.name"
+        " FROM visit v JOIN url u ON u.id = v.asked JOIN host h ON h.id = u.host WHERE v.outcome = 'miss'"
+        " AND NOT EXISTS (SELECT 1 FROM visit w WHERE w.asked = v.asked AND w.seq > v.seq AND w.outcome <> 'retry')"
+        " ORDER BY v.seq"
+    )
+    for seq, id, score, reason, host in rows:
+        if waits.get(id, -1) < seq:
+            yield MissedUrl(id, number(score), reason, host)
 
 
 def read_urls(db: sqlite3.Connection, chunk: int) -> Iterator[UrlColumns]:
@@ -153,6 +184,10 @@ class RecordedProject:
     def urls(self) -> Iterator[UrlColumns]:
         """All URLs in order of id."""
         return read_urls(self._db, 65_536)
+
+    def returns(self) -> dict[int, list[ReturnedUrl]]:
+        """The URLs that wait again, by the last record before that."""
+        return read_returns(self._db)
 
     def answer_of(self, seq: int) -> Fetch | None:
         """The answer of a record as it came. None if it had no body."""

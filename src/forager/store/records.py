@@ -105,6 +105,14 @@ class Stored:
     digest: str | None
 
 
+class ReturnedUrl(NamedTuple):
+    """A URL that waits again, although there was an answer."""
+
+    id: int
+    score: float
+    why: str  # "retry", "seed" or "refresh"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class UrlColumns:
     """Some URLs with consecutive ids."""
