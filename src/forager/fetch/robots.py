@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -38,22 +38,22 @@ _ENTRY = 500  # bytes that the objects take which hold the rules of a host
 # If there is no robots.txt, everything is allowed. If it cannot be read, nothing is allowed.
 _ABSENT = {Reason.NOT_FOUND, Reason.CLIENT_ERROR, Reason.NOT_HTML, Reason.BAD_REDIRECT, Reason.TOO_MANY_REDIRECTS}
 _BOM = b"\xef\xbb\xbf"
-_LINE_END = re.compile(rb"[\r\n]+")
+_BLANK = re.compile(rb"\n\s+")
+_LONG = re.compile(rb"^([^\n]{%d})[^\n]+" % LONGEST_LINE, re.MULTILINE)
+_LINE = re.compile(  # a key, also with a common mistake, and the rest without a comment
+    r"^\s*+(user[ -]?agent|dis{1,2}al{1,2}ow|diasllow|disallaw|allow|site-?map|crawl[ -]?delay)(?=[\s:])([^\n#]*+)",
+    re.MULTILINE | re.IGNORECASE | re.ASCII,
+)
+_KEYS = {"u": "agent", "d": "disallow", "a": "allow", "s": "sitemap", "c": "delay"}  # by the first letter
+_SEPARATOR = re.compile(r"[\s:]")
 _TOKEN = re.compile(r"[A-Za-z_-]*")
 _EVERYBODY = re.compile(r"\*(?:\s|$)")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_TO_SPELL = re.compile(
-    r"%([0-9A-Fa-f]{2})|(?:[^A-Za-z0-9\-._~:/?#\[\]@!&'()+,;=*%]|%(?![0-9A-Fa-f]{2}))+"  # an escape, or what needs one
+_TO_SPELL = re.compile(  # an escape, or a run of characters that need one
+    r"%([0-9A-Fa-f]{2})|(?:[^A-Za-z0-9\-._~:/?#\[\]@!&'()+,;=*$%\n]|%(?![0-9A-Fa-f]{2})|\$(?!\n|\Z))+"
 )
 _STARS = re.compile(r"\*{2,}")
-_NEEDLESS = re.compile(r"\*\$?$")
-_KEYS = {
-    **dict.fromkeys(("user-agent", "useragent", "user agent"), "agent"),
-    **dict.fromkeys(("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"), "disallow"),
-    **dict.fromkeys(("sitemap", "site-map"), "sitemap"),
-    **dict.fromkeys(("crawl-delay", "crawldelay", "crawl delay"), "delay"),
-    "allow": "allow",
-}
+_NEEDLESS = re.compile(r"\*\$?$", re.MULTILINE)
 
 Ask: TypeAlias = Callable[[Url], Awaitable[Answer]]
 AskElsewhere: TypeAlias = Callable[[Url], Awaitable[Answer | None]]
@@ -70,7 +70,7 @@ class RobotsRules:
     problem: Failure | None = None  # why the rules could not be read; then nothing is allowed
 
     def allows(self, url: Url) -> bool:
-        path = _spelled(_path(url)).replace("*", "%2A")
+        path = _spelled(_path(url)).replace("*", "%2A").replace("$", "%24")
         if path == "/robots.txt":
             return True
         for pattern, allowing in zip(self.patterns.split("\n"), self.allowing, strict=False):
@@ -256,7 +256,8 @@ class _Group:
     """All groups of one agent, while the file is read."""
 
     named: bool = False
-    rules: dict[tuple[str, bool], None] = field(default_factory=dict)  # values, and whether they allow
+    allowed: dict[str, None] = field(default_factory=dict)  # as they are written
+    forbidden: dict[str, None] = field(default_factory=dict)
     delay: float | None = None
 
 
@@ -283,9 +284,9 @@ def parse_robots(body: bytes, agent: str, url: Url, urls: UrlRules = RULES) -> R
         else:
             ruled = True
             for group in current.values():
-                group.rules[value, key == "allow"] = None
+                (group.allowed if key == "allow" else group.forbidden)[value] = None
     ours = groups[token] if token and groups[token].named else groups["*"]
-    return RobotsRules(*_ordered(ours.rules), ours.delay, tuple(sitemaps))
+    return RobotsRules(*_ordered(ours), ours.delay, tuple(sitemaps))
 
 
 def _lines(body: bytes) -> Iterator[tuple[str, str]]:
@@ -296,15 +297,13 @@ def _lines(body: bytes) -> Iterator[tuple[str, str]]:
         if body.startswith(mark):
             body = body[len(mark) :]
             break
-    for line in _LINE_END.split(body):
-        text = line[:LONGEST_LINE].partition(b"#")[0].decode("utf-8", "surrogateescape").strip()
-        key, colon, value = text.partition(":")
-        if not colon:
-            words = text.split(maxsplit=2)
-            key, value = words if len(words) == 2 else ("", "")
-        known = _KEYS.get(key.strip().lower())
-        if known:
-            yield known, value.strip()
+    body = _LONG.sub(rb"\1", _BLANK.sub(b"\n", body.replace(b"\r", b"\n")))
+    for found in _LINE.finditer(body.decode("utf-8", "surrogateescape")):
+        key, rest = found[1], found[2].strip()
+        if rest.startswith(":"):
+            yield _KEYS[key[0].lower()], rest[1:].strip()
+        elif rest and " " not in key and not _SEPARATOR.search(rest):
+            yield _KEYS[key[0].lower()], rest
 
 
 def _token(text: str) -> str:
@@ -320,29 +319,30 @@ def _longer(delay: float | None, value: str) -> float | None:
     return max(seconds, delay or 0.0) if 0 <= seconds < math.inf else delay
 
 
-def _ordered(rules: dict[tuple[str, bool], None]) -> tuple[str, bytes]:
+def _ordered(group: _Group) -> tuple[str, bytes]:
     """The patterns in the order in which they decide, each once, and whether they allow."""
-    spelled = {(pattern, allows): None for value, allows in rules for pattern in _patterns(value, allows)}
-    ordered = sorted(spelled, key=lambda rule: (-len(rule[0]), not rule[1]))
+    patterns = [f"+{pattern}" for pattern in _patterns(group.allowed, allowed=True)]
+    patterns += [f"-{pattern}" for pattern in _patterns(group.forbidden)]
+    patterns.sort(key=len, reverse=True)  # equally long ones stay as they are
+    plain = _NEEDLESS.sub("", _STARS.sub("*", "\n".join(patterns)))  # these stars count, but say nothing
     first: dict[str, bool] = {}
-    for pattern, allows in ordered:  # stars count for the length; from here on some of them say nothing
-        first.setdefault(_NEEDLESS.sub("", _STARS.sub("*", pattern)), allows)
+    for pattern in plain.split("\n") if plain else ():
+        first.setdefault(pattern[1:], pattern[0] == "+")
     return "\n".join(first), bytes(first.values())
 
 
-def _patterns(value: str, allows: bool) -> Iterator[str]:
-    """The patterns that a rule stands for."""
-    if not value:  # "disallow:" alone forbids nothing
-        return
-    pattern = f"{_spelled(value[:-1])}$" if value.endswith("$") else _spelled(value)
-    yield pattern
-    path, mark, query = pattern.partition("?")
-    if mark:
-        yield f"{path}?{query.replace('/', '%2F').replace(':', '%3A')}"
-        yield f"{path}?{query.replace('%2F', '/').replace('%3A', ':')}"
-    folder, slash, file = pattern.rpartition("/")
-    if allows and slash and file.startswith("index.htm"):  # as Google reads it: its folder is allowed too
-        yield f"{folder}/$"
+def _patterns(values: Iterable[str], *, allowed: bool = False) -> Iterator[str]:
+    """The patterns that rules stand for. A rule without a value says nothing."""
+    for pattern in filter(None, _spelled("\n".join(values)).split("\n")):
+        yield pattern
+        if "?" in pattern:
+            path, _, query = pattern.partition("?")
+            yield f"{path}?{query.replace('/', '%2F').replace(':', '%3A')}"
+            yield f"{path}?{query.replace('%2F', '/').replace('%3A', ':')}"
+        if allowed and "/index.htm" in pattern:
+            folder, _, file = pattern.rpartition("/")
+            if file.startswith("index.htm"):  # as Google reads it: its folder is allowed too
+                yield f"{folder}/$"
 
 
 def _path(url: Url) -> str:
@@ -352,7 +352,7 @@ def _path(url: Url) -> str:
 
 def _spelled(text: str) -> str:
     """The one spelling of a text: unreserved characters are not escaped, all that is no URL character is, and escapes
-    are in upper case. `$` is escaped too, because at the end of a pattern it has another meaning; `*` is left."""
+    are in upper case. `*`, and `$` at the end of a line, are left: in a pattern they have another meaning."""
     return _TO_SPELL.sub(_spell, text)
 
 
