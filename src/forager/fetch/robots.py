@@ -23,6 +23,7 @@ from weakref import WeakValueDictionary
 
 from forager.clock import Clock
 from forager.types import Answer, Failure, Fetch, Reason, Redirect, Url
+from forager.web.directives import product_token
 from forager.web.urls import RULES, UrlRules, host
 
 LARGEST = 512_000  # bytes; the RFC asks for at least 500 KiB
@@ -46,7 +47,6 @@ _LINE = re.compile(  # a key, also with a common mistake, and the rest without a
 )
 _KEYS = {"u": "agent", "d": "disallow", "a": "allow", "s": "sitemap", "c": "delay"}  # by the first letter
 _SEPARATOR = re.compile(r"[\s:]")
-_TOKEN = re.compile(r"[A-Za-z_-]*")
 _EVERYBODY = re.compile(r"\*(?:\s|$)")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _TO_SPELL = re.compile(  # an escape, or a run of characters that need one
@@ -263,7 +263,7 @@ class _Group:
 
 def parse_robots(body: bytes, agent: str, url: Url, urls: UrlRules = RULES) -> RobotsRules:
     """What a robots.txt at `url` says to an agent. Agents are compared by product token: "Forager" of "Forager/1.0"."""
-    token = _token(agent)
+    token = product_token(agent)
     groups = {token or "*": _Group(), "*": _Group()}
     current: dict[str, _Group] = {}
     ruled = False  # a user-agent line after a rule begins a new group
@@ -271,7 +271,7 @@ def parse_robots(body: bytes, agent: str, url: Url, urls: UrlRules = RULES) -> R
     for key, value in _lines(body):
         if key == "agent":
             current, ruled = ({} if ruled else current), False
-            name = "*" if _EVERYBODY.match(value) else _token(value)
+            name = "*" if _EVERYBODY.match(value) else product_token(value)
             if name in groups:
                 current[name] = groups[name]
                 current[name].named = True
@@ -304,11 +304,6 @@ def _lines(body: bytes) -> Iterator[tuple[str, str]]:
             yield _KEYS[key[0].lower()], rest[1:].strip()
         elif rest and " " not in key and not _SEPARATOR.search(rest):
             yield _KEYS[key[0].lower()], rest
-
-
-def _token(text: str) -> str:
-    found = _TOKEN.match(text)
-    return found[0].lower() if found else ""
 
 
 def _longer(delay: float | None, value: str) -> float | None:
