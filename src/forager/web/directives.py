@@ -36,13 +36,7 @@ class Directives:
 
 
 def directives(header_lines: Iterable[str], meta_contents: Iterable[str], agent: str, now: datetime) -> Directives:
-    """The directives for an agent, from the values of X-Robots-Tag and the contents of <meta name=robots>.
-
-    >>> now = datetime(2030, 1, 1, tzinfo=UTC)
-    >>> said = directives(["otherbot: noindex", "forager: nofollow"], ["noarchive"], "Forager/1.0", now)
-    >>> said.noindex, said.nofollow, said.noarchive
-    (False, True, True)
-    """
+    """The directives for an agent, from the values of X-Robots-Tag and the contents of <meta name=robots>."""
     words: set[str] = set()
     dates: list[datetime] = []
     ours = _EVERYBODY | {product_token(agent)}
