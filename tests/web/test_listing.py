@@ -110,7 +110,7 @@ def test_lines_of_urls_that_are_not_called_text_are_no_listing() -> None:
 # What is wrong with a sitemap, and what is still found.
 WRONG = {
     "<urlset><url><loc>/1?a=1&b=2&copy=3</loc></url></urlset>": "/1?a=1&b=2&copy=3",  # & is not escaped
-    "<urlset><url><loc>/1</loc><url><loc>/2": "/1 /2",  # nothing is closed
+    "<urlset><url><loc>/1<url><loc>/2<url><loc>/no": "/1 /2",  # nothing is closed, and the end is missing
     "<urlset><url><loc>/1</LOC></url><URL><LOC>/2</LOC></URL>": "/1 /2",
     "<sm:urlset xmlns:sm='x'><sm:url><sm:loc>/1</sm:loc></sm:url></sm:urlset>": "/1",
     "<urlset><url><loc></loc></url><url><loc/></url><url><loc> </loc></url><url><loc>/1</loc></url>": "/1",
@@ -120,7 +120,7 @@ WRONG = {
     "<urlset><location>/no</location><url><loc>/1</loc></url>": "/1",
     "<urlset><loc>/&#49;&#x32;&#0;&#xD800;&#x110000;&unknown;</loc>": "/12%EF%BF%BD%EF%BF%BD%EF%BF%BD&unknown;",
     "<urlset><url><loc>/1<!-- one --></loc></url><!-- <loc>/no</loc>": "/1",  # a comment to the end
-    "<urlset><url><loc><![CDATA[ /1 ]]></loc></url><![CDATA[<loc>/no</loc>]]><url><loc><![CDATA[/2": "/1 /2",
+    "<urlset><loc><![CDATA[ /1 ]]></loc><![CDATA[<loc>/no</loc>]]><loc><![CDATA[/2]]><a><loc><![CDATA[/no": "/1 /2",
     "<!DOCTYPE urlset SYSTEM 'x.dtd'><urlset><url><loc>/1</loc></url>": "/1",
     "<!DOCTYPE x [<!ENTITY a '/no'><!ENTITY b SYSTEM 'file:///etc/passwd'>]><urlset><loc>/1</loc><loc>&a;&b;</loc>": (
         "/1 /map/&a;&b;"
@@ -241,6 +241,9 @@ def test_a_bomb_is_read_to_the_limit() -> None:
     bomb = gzip.compress(b"<urlset><loc>/1</loc>" + b" " * 3 * LARGEST + b"<loc>/2</loc>")
     assert len(bomb) < LARGEST / 100
     assert hrefs(bomb) == "/1"
+    short = parse_listing(Fetch(HERE, b"http://a.test/1\nhttp://a.test/2", "text/plain"), largest=30)
+    assert short is not None
+    assert short.links.targets == ("http://a.test/1",)  # the second is cut off
     assert listing(gzip.compress(b"") * 10_000 + gzip.compress(SITEMAP.encode())) is None
 
 
@@ -296,6 +299,13 @@ def test_tedious_listings_are_read(start: str, tedious: str) -> None:
 def test_any_bytes_are_read(body: bytes, start: bytes) -> None:
     for kind in ("application/xml", "text/plain"):
         listing(start + body, kind)
+
+
+@pytest.mark.parametrize("length", [90_000, 99_990, 100_000, 100_010, 250_000])
+def test_slices_cut_nothing_in_two(length: int) -> None:
+    for shift in range(40):
+        body = f"<urlset>{' ' * (length + shift)}" + "".join(f"<url><loc>/{n}</loc></url>" for n in range(8))
+        assert hrefs(body) == "/0 /1 /2 /3 /4 /5 /6 /7"
 
 
 @given(st.lists(st.sampled_from(RSS2.replace(">", ">|").split("|")), max_size=30))

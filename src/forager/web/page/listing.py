@@ -39,7 +39,7 @@ _ROOT = re.compile(
     r"<(?:[\w.-]++:)?(urlset|sitemapindex|rss|feed|rdf)(?=[\s>])([^<>]*+)>",
     re.IGNORECASE,
 )
-_TAG = r"<(%s)([\w.-]++:)?(%s)(?=[\s>/])([^<>]*+)>([^<]*+)"
+_TAG = r"<(%s)([\w.-]++:)?(%s)(?=[\s>/])([^<>]*+)>([^<]*+)(?=<)"  # without a tag after it, the text may be cut off
 _LOC = re.compile(_TAG % ("", "loc"), re.IGNORECASE)
 _PART = re.compile(_TAG % ("/?", "item|entry|title|link|guid"), re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([\w:.-]++)\s*+=\s*+(?:"([^"]*+)|'([^']*+))""")
@@ -70,6 +70,7 @@ def parse_listing(fetch: Fetch, rules: UrlRules = RULES, *, largest: int = LARGE
     if root is not None:
         return _read(root[1].lower(), root[2], decode(body, fetch.charset), fetch.url, rules)
     is_text = packed or fetch.content_type.partition(";")[0].strip().lower() == "text/plain"
+    body = body[: body.rfind(b"\n")] if len(body) >= largest else body  # the last line may be cut off
     entries = _lines(decode(body, fetch.charset)) if is_text and _LINE.match(head.lstrip()) else []
     return _page(fetch.url, fetch.url, "", entries, "text", rules) if entries else None
 
@@ -226,11 +227,11 @@ def _tags(pattern: re.Pattern[str], content: str) -> Iterator[_Tag]:
 
 
 def _slices(content: str) -> Iterator[str]:
-    """The content in slices that begin with a tag."""
+    """The content in slices. Each ends with the first character of a tag, and the next begins with it."""
     at = 0
     while at < len(content):
         end = content.find("<", at + _SLICE)
-        yield content[at : end if end >= 0 else len(content)]
+        yield content[at : end + 1 if end >= 0 else len(content)]
         at = end if end >= 0 else len(content)
 
 
