@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import chain, islice
 
 _TOKEN = re.compile(r"[A-Za-z_-]*")
 _NAME = re.compile(r"\s*([\w*./-]+)\s*:(.*)", re.DOTALL)
@@ -20,7 +21,8 @@ _FOLD = re.compile(r"\r?\n[ \t]+")
 _EVERYBODY = {"", "*", "robots"}
 _UNAVAILABLE = "unavailable_after"
 _VALUED = {_UNAVAILABLE, "max-snippet", "max-image-preview", "max-video-preview"}  # these have a colon, but no robot
-_LONGEST_DATE = 100  # characters
+_LONGEST, _LONGEST_DATE = 2_000, 100  # characters of a line and of a date that are read
+_MOST = 100  # lines that are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,8 @@ def directives(header_lines: Iterable[str], meta_contents: Iterable[str], agent:
     words: set[str] = set()
     dates: list[datetime] = []
     ours = _EVERYBODY | {product_token(agent)}
-    for line in (*header_lines, *meta_contents):
-        for name, directive, value in _parts(line):
+    for line in islice(chain(header_lines, meta_contents), _MOST):
+        for name, directive, value in _parts(line[:_LONGEST]):
             if name in ours:
                 words.update(directive.split())
                 dates.extend(_dates(value) if directive == _UNAVAILABLE else ())
