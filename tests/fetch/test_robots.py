@@ -189,6 +189,12 @@ def test_a_group_that_is_named_again_and_again_has_its_rules_once() -> None:
     assert rules_of("user-agent: *\n" * 1000 + distinct).size < len(distinct)
 
 
+def test_stars_that_say_nothing_count_for_the_length_only() -> None:
+    rules = rules_of("user-agent: *\ndisallow: /a*****$\nallow: /a/b\ndisallow: /*\nallow: /c**d*\ndisallow: /c*d")
+    assert rules.patterns.split("\n") == ["/a", "/c*d", "/a/b", "/"]
+    assert rules.allowing == b"\0\1\1\0"
+
+
 # Files of half a megabyte, each with another thing that could multiply.
 LARGE = {
     "stars": "disallow: /" + "*" * 15_000,

@@ -301,11 +301,10 @@ def test_any_bytes_are_read(body: bytes, start: bytes) -> None:
         listing(start + body, kind)
 
 
-@pytest.mark.parametrize("length", [90_000, 99_990, 100_000, 100_010, 250_000])
-def test_slices_cut_nothing_in_two(length: int) -> None:
-    for shift in range(40):
-        body = f"<urlset>{' ' * (length + shift)}" + "".join(f"<url><loc>/{n}</loc></url>" for n in range(8))
-        assert hrefs(body) == "/0 /1 /2 /3 /4 /5 /6 /7"
+def test_slices_cut_nothing_in_two() -> None:
+    tags = "".join(f"<url><loc>/{n}</loc></url>" for n in range(5))
+    for length in range(99_990 - len(tags), 100_000):  # a slice ends at each character of the tags
+        assert hrefs(f"<urlset>{' ' * length}{tags}") == "/0 /1 /2 /3 /4"
 
 
 @given(st.lists(st.sampled_from(RSS2.replace(">", ">|").split("|")), max_size=30))
