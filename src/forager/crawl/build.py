@@ -108,8 +108,8 @@ class Courtesy(Protocol):
     def known(self, url: Url) -> HostRules | None:
         """The rules for a URL if they need not be asked for now."""
 
-    async def rules(self, url: Url) -> HostRules:
-        """The same, asking the host if need be: under its lease."""
+    async def rules(self, url: Url) -> HostRules | None:
+        """The same, after one request to the host if need be: under its lease. None: ask again when it has rested."""
 
 
 @dataclass(frozen=True, slots=True)
