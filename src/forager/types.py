@@ -608,3 +608,11 @@ class Frontier(Protocol):
 
 class Fetcher(Protocol):
     async def fetch(self, url: Url) -> Answer: ...
+
+
+@runtime_checkable
+class Locates(Protocol):
+    """A fetcher that knows where hosts are."""
+
+    async def locate(self, url: Url) -> str | Failure:
+        """The address that will be asked for a URL. "" if requests to it need not be limited."""

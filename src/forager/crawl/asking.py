@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from forager.clock import Clock
 from forager.config import FrontierConfig
-from forager.crawl.build import HostRules, OpenWeb
+from forager.crawl.build import Ask, HostRules, OpenWeb
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
-from forager.types import Answer, Candidate, Failure, Fetch, Miss, Reason, Redirect, Trace, Url, Visit
+from forager.types import Answer, Candidate, Failure, Fetch, Locates, Miss, Reason, Redirect, Trace, Url, Visit
+from forager.web.urls import host
 
-LARGE = 1_000_000  # bytes of a body that is parsed beside the loop
+LARGE, MANY_TAGS = 250_000, 2_500  # bytes and tags of a body that is parsed beside the loop
+PER_ADDRESS = 4  # requests at once to an IP address
+
+
+def _is_large(body: bytes) -> bool:
+    """Whether to parse a body might hold up the loop. Nested tags take longer than others, so they are counted."""
+    return len(body) > LARGE or body.count(b"<") > MANY_TAGS
 
 
 @dataclass(slots=True)
@@ -22,6 +30,24 @@ class _Turn:
     candidate: Candidate
     rest: float = 0.0  # seconds, of the lane afterwards; 0 if nothing was asked
     answered: bool | None = None  # whether the lane has answered; None: it was not asked
+
+
+class LaneErrands:
+    """Asks for what is no link, each host under a lease on its lane, and keeps what comes in the archive."""
+
+    def __init__(self, state: CrawlState, clock: Clock, delay: float, keep: Callable[[Answer], None]) -> None:
+        self._frontier, self._names = state.frontier, state.facts.addresses
+        self._clock, self._delay, self.keep = clock, delay, keep
+
+    async def elsewhere(self, url: Url, ask: Ask) -> Answer | None:
+        """Ask another host than the one that is leased. None: it may not be asked now."""
+        lane = self._names.host_number(host(url))
+        if not self._frontier.borrow(lane, self._clock.now()):
+            return None
+        try:
+            return await ask(url)
+        finally:
+            self._frontier.give_back(lane, self._clock.now(), self._delay)
 
 
 class Asker:
@@ -50,10 +76,16 @@ class Asker:
         return outcome
 
     async def _ask(self, turn: _Turn, url: Url) -> Visit | Miss | None:
+        address = await self._locate(turn, url)
+        if isinstance(address, Failure):
+            return self._failed(turn, address, self._trace(turn))
+        if not self._fits(turn, address):
+            self._frontier.retry(turn.candidate, self._clock.now())
+            return None
         rules = self._web.courtesy.known(url) if self._web.courtesy else None
         if self._web.courtesy and (rules is None or rules.problem is not None):
             return await self._read_rules(turn, url)
-        if rules is not None and not rules.allows(url):
+        if rules is not None and not await self._allows(rules, url):
             refusal = Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
             return self._step.miss(refusal, refusal, self._trace(turn))
         answer = await self._fetch(turn, url, rules)
@@ -65,18 +97,36 @@ class Asker:
             return self._step.redirect(answer, turn.candidate, trace)
         return await self._take(answer, trace)
 
+    async def _locate(self, turn: _Turn, url: Url) -> str | Failure:
+        """The address of a host that was never asked; "" if it does not matter, or is known."""
+        fetcher = self._web.fetcher
+        if self._frontier.is_settled(turn.candidate.lane) or not isinstance(fetcher, Locates):
+            return ""
+        return await fetcher.locate(url)
+
+    def _fits(self, turn: _Turn, address: str) -> bool:
+        """Whether the address may be asked now. Many hosts may lie at one."""
+        if not address:
+            return True
+        most, delay = self._limits.per_address or PER_ADDRESS, self._limits.delay
+        return self._frontier.settle(turn.candidate.lane, address, self._clock.now(), most=most, gap=delay / most)
+
     async def _read_rules(self, turn: _Turn, url: Url) -> Miss | None:
         """Ask for robots.txt. The page follows when the lane has rested."""
         assert self._web.courtesy is not None
         began = self._clock.now()
         rules = await self._web.courtesy.rules(url)
         turn.rest = self._pause(self._clock.now() - began, rules)
-        if rules.problem is not None:
+        if rules is not None and rules.problem is not None:
             told = f"robots.txt: {rules.problem.reason} {rules.problem.detail}".rstrip()
             return self._failed(turn, replace(rules.problem, url=url, detail=told), self._trace(turn), robots=True)
-        self._heard(turn)
+        if rules is not None:
+            self._heard(turn)
         self._frontier.retry(turn.candidate, self._clock.now())
         return None
+
+    async def _allows(self, rules: HostRules, url: Url) -> bool:
+        return rules.allows(url) if rules.is_quick(url) else await self._clock.beside(rules.allows, url)
 
     async def _fetch(self, turn: _Turn, url: Url, rules: HostRules | None) -> Answer:
         answer = await self._web.fetcher.fetch(url)
@@ -97,7 +147,7 @@ class Asker:
 
     async def _take(self, answer: Fetch, trace: Trace) -> Visit | Miss | None:
         self._stats.bytes += len(answer.body)
-        page = await self._clock.beside(self._read, answer) if len(answer.body) > LARGE else self._read(answer)
+        page = await self._clock.beside(self._read, answer) if _is_large(answer.body) else self._read(answer)
         if isinstance(page, Failure):
             return self._step.miss(page, answer, trace)
         began, came = self._clock.now(), (answer, page)

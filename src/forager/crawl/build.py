@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig
@@ -20,7 +19,7 @@ from forager.fetch.robots import LARGEST, Robots
 from forager.learn.tfidf import Query
 from forager.store.models import load
 from forager.strategies import make_strategy
-from forager.types import Critic, Failure, Fetcher, Persists, Strategy, Url
+from forager.types import Answer, Critic, Failure, Fetcher, Persists, Strategy, Url
 from forager.web.scope import Scope
 from forager.web.urls import UrlRules
 
@@ -100,6 +99,8 @@ class HostRules(Protocol):
         """Why the rules are not known, if they are not; then nothing is allowed."""
 
     def allows(self, url: Url) -> bool: ...
+    def is_quick(self, url: Url) -> bool:
+        """Whether `allows` may be called on the loop."""
 
 
 class Courtesy(Protocol):
@@ -110,6 +111,19 @@ class Courtesy(Protocol):
 
     async def rules(self, url: Url) -> HostRules | None:
         """The same, after one request to the host if need be: under its lease. None: ask again when it has rested."""
+
+
+Ask: TypeAlias = Callable[[Url], Awaitable[Answer]]
+
+
+class Errands(Protocol):
+    """What a crawl does for requests that are no links of its own: robots.txt."""
+
+    async def elsewhere(self, url: Url, ask: Ask) -> Answer | None:
+        """Ask another host than the one that is leased. None: it may not be asked now."""
+
+    def keep(self, answer: Answer) -> None:
+        """Put an answer into the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +141,7 @@ def clock_of(config: CrawlConfig) -> Clock:
 
 
 @asynccontextmanager
-async def open_web(config: CrawlConfig, clock: Clock) -> AsyncIterator[OpenWeb]:
+async def open_web(config: CrawlConfig, clock: Clock, errands: Errands) -> AsyncIterator[OpenWeb]:
     """The web that a configuration names, for as long as the block lasts.
 
     That is the network, or a recorded web if `fetch.replay` names one, or what the fetcher `fetch.name` brings. All but
@@ -143,6 +157,18 @@ async def open_web(config: CrawlConfig, clock: Clock) -> AsyncIterator[OpenWeb]:
         http = fetcher if isinstance(fetcher, HttpFetcher) else make_http(fetch, rules, clock)
         if http is not fetcher:
             await stack.enter_async_context(http)
-        ask = partial(http.fetch_start, largest=LARGEST)
-        robots = Robots(ask, http.agent, clock=clock, urls=rules, longest_delay=fetch.longest_delay, retry=0.0)
-        yield OpenWeb(fetcher, robots, fetch.longest_delay)
+        yield OpenWeb(fetcher, _robots(http, fetch.longest_delay, rules, clock, errands), fetch.longest_delay)
+
+
+def _robots(http: HttpFetcher, longest_delay: float, rules: UrlRules, clock: Clock, errands: Errands) -> Robots:
+    """robots.txt of all hosts. When to ask again after a failure is decided by how the host is (`crawl.health`)."""
+
+    async def ask(url: Url) -> Answer:
+        answer = await http.fetch_start(url, LARGEST)
+        errands.keep(answer)
+        return answer
+
+    async def elsewhere(url: Url) -> Answer | None:
+        return await errands.elsewhere(url, ask)
+
+    return Robots(ask, http.agent, clock=clock, elsewhere=elsewhere, urls=rules, longest_delay=longest_delay, retry=0.0)

@@ -8,7 +8,7 @@ from forager.clock import Clock
 from forager.crawl.state import CrawlState
 from forager.store import Store
 from forager.store.journal import checkpoint_of, record_of
-from forager.types import Persists, Strategy, Taken
+from forager.types import Answer, Persists, Strategy, Taken
 
 CHECKPOINT = 1_000  # pages between two checkpoints of a strategy
 
@@ -41,6 +41,9 @@ class StoreKeeper:
     def keep(self, taken: Taken) -> None:
         seq = self._store.last_seq + self._store.pending + 1
         self._store.add(record_of(taken, self._state.facts.addresses, seq=seq, at=self._clock.utc()))
+
+    def keep_aside(self, answer: Answer) -> None:
+        """Nothing yet."""
 
     def due(self, now: float) -> bool:
         return self._store.due(now)

@@ -12,13 +12,13 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from functools import partial
 from math import inf
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from forager.clock import Clock, VirtualClock
 from forager.config import CrawlConfig
-from forager.crawl.asking import Asker
+from forager.crawl.asking import Asker, LaneErrands
 from forager.crawl.build import (
     OpenWeb,
     clock_of,
@@ -30,19 +30,17 @@ from forager.crawl.build import (
     seeds_of,
     strategy_of,
 )
+from forager.crawl.flights import Flights
 from forager.crawl.state import CrawlState
 from forager.crawl.stats import CrawlStats
 from forager.crawl.step import Reader, Step
 from forager.crawl.sweep import Sweep
-from forager.types import Candidate, Critic, Fetcher, Miss, Strategy, Taken, Visit
+from forager.types import Answer, Candidate, Critic, Fetcher, Strategy, Taken, Visit
 from forager.web.page import parse
 from forager.web.scope import Scope
 
 COMMIT = 0.2  # seconds; what was taken in waits no longer than this to be committed, however slow the next answer is
 IN_FLIGHT = 64  # requests at once on the network
-SILENT = 1.0  # seconds; a request that takes longer makes room for another
-IN_ALL = 4  # times as many requests as `in_flight`, with those that made room
-STRANGERS = 0.75  # of all requests may go to hosts that did not answer last time; the rest is for those that did
 GRACE = 5.0  # seconds that requests have to end when the crawl is stopped
 TRIES = 16  # links that are scored again, while a sweep goes on, before one is asked for
 
@@ -55,6 +53,9 @@ class Keeper(Protocol):
         """How many were taken in and are not committed."""
 
     def keep(self, taken: Taken) -> None: ...
+    def keep_aside(self, answer: Answer) -> None:
+        """Put an answer into the archive that is no page of the crawl, such as robots.txt."""
+
     def due(self, now: float) -> bool: ...
     def commit(self) -> None: ...
     def checkpoint(self, *, now: bool = False) -> None:
@@ -111,9 +112,9 @@ class Crawl:
             self.step.sow(self.seeds)
         self._fetcher, self._keeper = fetcher, keeper
         self._clock = clock or clock_of(config)
-        self._in_flight = config.frontier.in_flight or (1 if isinstance(self._clock, VirtualClock) else IN_FLIGHT)
+        in_flight = config.frontier.in_flight or (1 if isinstance(self._clock, VirtualClock) else IN_FLIGHT)
+        self._flights = Flights(in_flight, self._clock)
         self._read: Reader = read or partial(parse, rules=rules_of(config))
-        self._tasks: dict[asyncio.Task[Visit | Miss | None], _Flight] = {}  # the oldest first
         self._stop = ""
         self._stopped: asyncio.Future[None] | None = None  # done when `stop` is called; None: it does not run
         self._stopping_since: float | None = None
@@ -121,6 +122,7 @@ class Crawl:
         self._sweep: Sweep | None = None
         self._sweeping: asyncio.Future[None] | None = None
         self._resting: asyncio.Future[None] | None = None  # while nothing is in flight
+        self._rests_until: float | None = None
 
     # ---- ways to run it
 
@@ -159,6 +161,17 @@ class Crawl:
     def stopping(self) -> bool:
         return bool(self._stop)
 
+    @property
+    def waiting_for(self) -> str:
+        """What the crawl waits for, in words; "" while it goes on."""
+        network, now = self.state.health.network, self._clock.now()
+        if network.down_since is not None:
+            long, soon = now - network.down_since, max(0.0, network.probe_at - now)
+            return f"nobody has answered for {long:.0f} s ({network.reason}); the next try is in {soon:.0f} s"
+        if self._rests_until is not None and self._rests_until > now:
+            return f"all hosts rest, for {self._rests_until - now:.0f} s more"
+        return ""
+
     # ---- the loop
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
@@ -170,7 +183,12 @@ class Crawl:
                     yield visit
 
     def _open_web(self) -> AbstractAsyncContextManager[OpenWeb]:
-        return open_web(self.config, self._clock) if self._fetcher is None else nullcontext(OpenWeb(self._fetcher))
+        if self._fetcher is not None:
+            return nullcontext(OpenWeb(self._fetcher))
+        keep = self._keeper.keep_aside if self._keeper else _forget
+        return open_web(
+            self.config, self._clock, LaneErrands(self.state, self._clock, self.config.frontier.delay, keep)
+        )
 
     async def _visits(self, asker: Asker) -> AsyncGenerator[Visit, None]:
         self.stats.stopped, self._running = "", True
@@ -179,7 +197,7 @@ class Crawl:
         try:
             while True:
                 due = self._launch(asker, start)
-                if not self._tasks:
+                if not len(self._flights):
                     if not await self._rest(start):
                         break
                     continue
@@ -191,51 +209,37 @@ class Crawl:
                     self._sweeping.result()  # raises what the strategy raised
                     self._sweeping = None
                 if self._stopping_since is not None and self._clock.now() - self._stopping_since >= GRACE:
-                    await self._give_up_requests()
+                    await self._flights.give_up()
         finally:
             await self._land_all()
             if self._keeper:
                 self._keeper.commit()
 
-    def _launch(self, asker: Asker, start: float) -> float | None:
+    def _launch(self, asker: Asker, start: float) -> float:
         """Ask for the best that may be asked now, as many as may be in flight; when it should be tried again."""
-        while not self._spent(start, len(self._tasks)):
-            now = self._clock.now()
-            room = self._room(now)
-            if room is not None:
-                return room
-            strangers = self._strangers_fit()
+        while not self._spent(start, len(self._flights)):
+            now, strangers = self._clock.now(), self._flights.strangers_fit()
+            full = self._full_until(now)
+            if full is not None:
+                return full
             candidate = self._acquire(now, strangers)
             if candidate is None:
-                return self.frontier.next_due(strangers=strangers)
-            flight = _Flight(now, stranger=not self.frontier.is_known(candidate.lane))
-            self._tasks[asyncio.ensure_future(asker.visit(candidate))] = flight
+                due = self.frontier.next_due(strangers=strangers)
+                return inf if due is None else due
+            self._flights.launch(asker.visit(candidate), stranger=not self.frontier.is_known(candidate.lane))
         if self._stopping_since is None and self._spent(start, 0):
             self._stopping_since = self._clock.now()
-        return None
+        return inf
 
-    def _room(self, now: float) -> float | None:
-        """None if one more may be asked now; else when there may be room, inf if not before a request ends.
-
-        A request that has taken longer than SILENT does not count, so that silent hosts do not keep others from being
-        asked. While the network is down, one request at a time tries whether it is up.
-        """
-        if self.state.health.network.down_since is not None:
-            return inf if self._tasks else _later(self.state.health.network.probe_at, now)
-        if len(self._tasks) < self._in_flight:
-            return None
-        if len(self._tasks) >= IN_ALL * self._in_flight:
+    def _full_until(self, now: float) -> float | None:
+        """None if one more may be asked now; else when it may. While the network is down, one request at a time tries
+        whether it is up."""
+        network = self.state.health.network
+        if network.down_since is None:
+            return self._flights.full_until(now)
+        if len(self._flights):
             return inf
-        # Tasks are in order of time, so that of `in_flight` young ones the oldest is the one to wait for.
-        first_young = list(self._tasks.values())[-self._in_flight]
-        return _later(first_young.began + SILENT, now)
-
-    def _strangers_fit(self) -> bool:
-        """Whether one more host may be asked that did not answer last time, or never was asked."""
-        if len(self._tasks) < self._in_flight:
-            return True
-        strangers = sum(flight.stranger for flight in self._tasks.values())
-        return strangers < STRANGERS * IN_ALL * self._in_flight
+        return network.probe_at if network.probe_at > now else None
 
     def _acquire(self, now: float, strangers: bool) -> Candidate | None:
         """The best that may be asked. While a sweep goes on, one whose new score is lower waits again with that."""
@@ -264,7 +268,9 @@ class Crawl:
         if self._keeper and self._keeper.pending:
             self._commit(self._keeper)
         end = inf if self.config.stop.seconds is None else start + self.config.stop.seconds
+        self._rests_until = due
         await self._sleep(min(due, end) - self._clock.now())
+        self._rests_until = None
         return True
 
     def _next_try(self) -> float | None:
@@ -294,36 +300,23 @@ class Crawl:
         finally:
             self._resting = None
 
-    async def _landed(self, due: float | None, start: float) -> list[Visit]:
-        """Wait for the first tasks in flight to end, or until `due`; their pages, in order of launch."""
-        now = self._clock.now()
-        ends = [inf if due is None else due, now + COMMIT if self._keeper and self._keeper.pending else inf]
-        if self.config.stop.seconds is not None and self._stopping_since is None:
-            ends.append(start + self.config.stop.seconds)
+    async def _landed(self, due: float, start: float) -> list[Visit]:
+        """Wait for the first requests in flight to end, or until something else is due; their pages."""
+        ends = [due]
+        if self._keeper and self._keeper.pending:
+            ends.append(self._clock.now() + COMMIT)
         if self._stopping_since is not None:
             ends.append(self._stopping_since + GRACE)
-        timeout = None if min(ends) == inf else max(0.0, min(ends) - now)
-        told = () if self._stopped is None or self._stopped.done() else (self._stopped,)
-        await asyncio.wait((*self._tasks, *told), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        ended = [task for task in self._tasks if task.done()]
-        for task in ended:
-            del self._tasks[task]
-        outcomes = [task.result() for task in ended]
-        return [outcome for outcome in outcomes if isinstance(outcome, Visit)]
-
-    async def _give_up_requests(self) -> None:
-        """The crawl was stopped, and some requests take too long: their links wait again."""
-        tasks, self._tasks = list(self._tasks), {}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        elif self.config.stop.seconds is not None:
+            ends.append(start + self.config.stop.seconds)
+        return await self._flights.landed(min(ends), self._stopped)
 
     async def _land_all(self) -> None:
         """Give up what is in flight: its links wait again."""
         self._running = False
         if self._sweep is not None:
             self._sweep.stop()
-        await self._give_up_requests()
+        await self._flights.give_up()
         if self._sweeping is not None:
             sweeping, self._sweeping = self._sweeping, None
             await sweeping  # a strategy's error is not lost
@@ -375,15 +368,8 @@ class Crawl:
         return ""
 
 
-class _Flight(NamedTuple):
-    """A request that is under way."""
-
-    began: float
-    stranger: bool  # its host did not answer last time
-
-
-def _later(at: float, now: float) -> float | None:
-    return at if at > now else None
+def _forget(answer: Answer) -> None:
+    """A crawl that is kept nowhere has no archive."""
 
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:

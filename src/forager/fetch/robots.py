@@ -229,7 +229,7 @@ class Robots:
         """What holds while a URL cannot be read: what was known before, or that nothing is allowed."""
         now, failures = self._clock.now(), before.failures + 1 if before else 1
         wait = min(self._longest_retry, self._retry * 2.0 ** min(failures - 1, 40))
-        until = now + max(wait, failure.retry_after or 0.0)
+        until = now + max(wait, (failure.retry_after or 0.0) if failure.reason is Reason.BUSY else 0.0)
         if before and before.since + self._stale > now and before.is_usable:
             return replace(before, until=until, failures=failures)
         problem = replace(failure, exchange=None)  # it may be long

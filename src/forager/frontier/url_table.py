@@ -223,6 +223,12 @@ class UrlTable:
         """The name of a URL's host, with the port if it is not the default."""
         return self._host_names[int(self._hosts.view[id])]
 
+    def host_number(self, name: str) -> int:
+        """The number of a host. One that was never seen gets a new number, though no URL of it is known."""
+        if name not in self._host_ids:
+            self._number(name)
+        return self._host_ids[name]
+
     @property
     def host_count(self) -> int:
         return len(self._host_ids)
