@@ -89,6 +89,8 @@ def test_without_a_file_everything_is_allowed(reason: Reason) -> None:
 def test_a_file_that_cannot_be_had_forbids_all_for_a_while(
     reason: Reason, retry_after: float | None, wait: float
 ) -> None:
+    """As long as a busy host asks for; of other failures the time is our own guess, which does not count."""
+    wait = wait if reason is Reason.BUSY else 30
     failure = Failure(HOST, reason, "so", retry_after=retry_after, exchange=Exchange(b"", b"long" * 9999))
     web, clock = Web({HOST: failure}), VirtualClock()
     robots = Robots(web.fetch, AGENT, clock=clock)
@@ -101,6 +103,16 @@ def test_a_file_that_cannot_be_had_forbids_all_for_a_while(
     web.answers[HOST] = b"user-agent: *\nallow: /"
     assert rules_at_last(robots).allows(X)
     assert len(web.asked) == 2
+
+
+def test_a_failure_that_is_not_kept_is_told_all_the_same() -> None:
+    web, clock = Web({HOST: Failure(HOST, Reason.TIMEOUT, "silence")}), VirtualClock()
+    robots = Robots(web.fetch, AGENT, clock=clock, retry=0.0)
+    for asked in (1, 2):
+        rules = asyncio.run(robots.rules(X))
+        assert rules is not None
+        assert rules.problem == Failure(HOST, Reason.TIMEOUT, "silence")
+        assert len(web.asked) == asked
 
 
 def test_it_is_asked_for_again_later_each_time() -> None:

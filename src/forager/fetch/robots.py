@@ -192,7 +192,9 @@ class Robots:
                 answer = await (self._elsewhere if away else self._fetch)(hop)
                 if answer is None:
                     return None
-                await self._take(hop, answer)
+                said = await self._take(hop, answer)
+                if not isinstance(said, str):  # also if it is not kept at all
+                    return said
         return self.known(url)
 
     def _follow(self, url: Url) -> RobotsRules | Url:
@@ -208,16 +210,18 @@ class Robots:
             hop = kept.said
         return EVERYTHING  # a file that is further away counts as none
 
-    async def _take(self, hop: Url, answer: Answer) -> None:
+    async def _take(self, hop: Url, answer: Answer) -> RobotsRules | Url:
         now = self._clock.now()
         if isinstance(answer, Redirect):
-            self._put(hop, _Kept(answer.target, now, now + self._keep))
+            kept = _Kept(answer.target, now, now + self._keep)
         elif isinstance(answer, Fetch):
-            self._put(hop, _Kept(await self._parse(answer), now, now + self._keep))
+            kept = _Kept(await self._parse(answer), now, now + self._keep)
         elif answer.reason in _ABSENT:
-            self._put(hop, _Kept(EVERYTHING, now, now + self._keep))
+            kept = _Kept(EVERYTHING, now, now + self._keep)
         else:
-            self._put(hop, self._failed(answer, self._kept.get(hop)))
+            kept = self._failed(answer, self._kept.get(hop))
+        self._put(hop, kept)
+        return kept.said
 
     async def _parse(self, answer: Fetch) -> RobotsRules:
         parse = partial(parse_robots, agent=self._agent, url=answer.url, urls=self._urls)
