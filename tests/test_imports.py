@@ -10,7 +10,7 @@ import forager
 ROOT = Path(forager.__file__).parent
 FLOORS = (
     {"types", "errors", "clock"},
-    {"files", "registry", "web"},
+    {"files", "registry", "tables", "web"},
     {"config", "learn", "paths", "frontier", "fetch", "store"},
     {"critics", "strategies"},
     {"crawl"},
