@@ -12,7 +12,7 @@ FLOORS = (
     {"types", "errors", "clock"},
     {"files", "registry", "tables", "web"},
     {"config", "learn", "paths", "frontier", "fetch", "store"},
-    {"critics", "strategies"},
+    {"critics", "strategies", "watch"},
     {"crawl"},
     {"topics", "teaching", "collection"},
     {"project"},

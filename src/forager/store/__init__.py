@@ -3,10 +3,11 @@
 `Store` writes; a project has one at a time. `Catalogue` and `SearchIndex` read, also while a crawl runs.
 """
 
-from forager.store.catalogue import Catalogue, Entry, ProjectStatus, Waypoint, aliases
+from forager.store.catalogue import Catalogue, Entry, Waypoint, aliases
 from forager.store.commit import Store
 from forager.store.records import CrawlSession, NewUrl, Record, RecordOutcome, Rejudged, Stored, StoreFull, UrlColumns
 from forager.store.search import Hit, SearchIndex
+from forager.store.status import ProjectStatus, SessionFigures
 
 __all__ = [
     "Catalogue",
@@ -19,6 +20,7 @@ __all__ = [
     "RecordOutcome",
     "Rejudged",
     "SearchIndex",
+    "SessionFigures",
     "Store",
     "StoreFull",
     "Stored",
