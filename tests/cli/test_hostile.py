@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from forager.cli import app, progress
+from forager.errors import ForagerError, plain
 from tests.lab.warc import write_web
 
-EVIL = "\x1b[31mred\x1b]8;;http://evil.test/\x07link\x1b]8;;\x07 [/b] [bold]\x9b2J\u202ecod\u2028\u2066.exe\x7f\x85\x0b\x08 \r\n done"
+EVIL = (
+    "\x1b[31mred\x1b]8;;http://evil.test/\x07link\x1b]8;;\x07 [/b] [bold]\x9b2J\u202ecod\u2028\u2066.exe"
+    "\x7f\x85\x0b\x08 \r\n done"
+)
 WORDS = "birds with feathers build a nest and lay an egg in it"
 URL = "http://a.test/[/b]1"
 COURSE = f"<title>CS 302 {EVIL}</title><h1>CS 302 {EVIL}</h1><h2>Syllabus</h2><ul><li>{EVIL} deadlock<li>memory</ul>"
@@ -164,6 +170,19 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
 def test_every_command_is_walked() -> None:
     here = {name for name in commands(get_command(app)) if not name.startswith(("lab", "demo"))}
     assert {name for name in here if not any(words.startswith(name) for words in WALK)} == set()
+
+
+@given(st.text())
+def test_any_text_is_made_plain(text: str) -> None:
+    assert plain(text).isprintable()
+    assert plain(plain(text)) == plain(text)
+    assert str(ForagerError(text)).isprintable()
+
+
+def test_letters_stay_and_signs_that_change_their_direction_go() -> None:
+    assert plain("naïve 中文 \u05d0\u05d1 \U0001f989") == "naïve 中文 \u05d0\u05d1 \U0001f989"
+    assert plain("a\u202eb\u2066c\u200ed\ufeffe\xadf") == "abcdef"
+    assert plain("a\x00b\x1bc\u2028d\u2029e\x85f\x7fg\ud800h\ti\nj") == "a b c d e f g h i j"
 
 
 def test_commands_print_with_the_verbs_of_the_terminal_alone() -> None:

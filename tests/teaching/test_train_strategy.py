@@ -14,6 +14,7 @@ from forager.cli import app
 from forager.errors import ForagerError
 from forager.store import Catalogue
 from forager.strategies import STRATEGIES
+from forager.teaching.training_webs import project_ground
 from forager.types import Visit
 from tests.lab.warc import write_web
 

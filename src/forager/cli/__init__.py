@@ -86,7 +86,7 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):  # a page may have letters that the terminal has not
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="forager", standalone_mode=False)
     except ForagerError as error:
         say(f"forager: {error}")
         code = WRONG

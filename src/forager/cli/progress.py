@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.live import Live
 from rich.progress import Progress as Bar
 from rich.progress_bar import ProgressBar
@@ -68,6 +68,8 @@ class CrawlView:
     def remaining(self) -> float | None:
         """Seconds until the budget is used up, at this rate. None: nobody knows."""
         stop, stats = self._crawl.config.stop, self._crawl.stats
+        if stats.stopped:
+            return None
         ends = [stop.seconds - self.elapsed] if stop.seconds is not None else []
         if stop.pages is not None and self.rate > 0:
             ends.append((stop.pages - stats.pages) / self.rate)
@@ -75,8 +77,8 @@ class CrawlView:
 
     @property
     def waits_for(self) -> str:
-        """What is waited for, in words. "" while there are answers to come."""
-        return plain(getattr(self._crawl, "waiting_for", ""))
+        """What is waited for, in words. "" while there are answers to come, and when the crawl has ended."""
+        return "" if self._crawl.stats.stopped else getattr(self._crawl, "waiting_for", "")
 
     def line(self) -> str:
         """The state of the crawl on one line."""
@@ -88,7 +90,7 @@ class CrawlView:
             f"{self._crawl.facts.addresses.host_count} hosts, failures: {misses}{f'; {waits}' if waits else ''}"
         )
 
-    def table(self) -> RenderableType:
+    def table(self) -> Table:
         """The state of the crawl as a table, under a bar if there is a budget."""
         stats, shown = self._crawl.stats, Table(show_header=False, box=None, padding=(0, 2, 0, 0))
         visit, waits = self.visit, self.waits_for
@@ -100,10 +102,12 @@ class CrawlView:
             "failures": ", ".join(f"{count} {reason}" for reason, count in stats.misses.most_common(5)) or "none",
             "now": waits or (f"{visit.judgement.relevance:.2f} {visit.page.url}"[:100] if visit else ""),
         }
+        share = self.share
+        if share is not None:
+            shown.add_row(f"{share:.0%}", ProgressBar(1.0, share, width=WIDTH))
         for name, value in rows.items():
             shown.add_row(name, Text(plain(value)))
-        share = self.share
-        return shown if share is None else Group(ProgressBar(1.0, share, width=WIDTH), shown)
+        return shown
 
     def _pages(self) -> str:
         budget = self._crawl.config.stop.pages
@@ -111,7 +115,7 @@ class CrawlView:
 
     def _times(self) -> str:
         left = self.remaining
-        return duration(self.elapsed) + ("" if left is None else f", about {duration(left)} left")
+        return duration(self.elapsed) + (f", about {duration(left)} left" if left and left >= 1 else "")
 
 
 class Progress:

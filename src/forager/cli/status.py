@@ -69,7 +69,7 @@ def _show_head(project: Path, found: ProjectStatus) -> None:
     put(f"{project}: {running}")
     put()
     put(f"pages     {found.pages:>12,}  {found.relevant:,} of them relevant ({RELEVANT} or more){harvest}")
-    put(f"requests  {found.answers:>12,}  without those for robots.txt")
+    put(f"requests  {found.requests:>12,}  without those for robots.txt")
     put(f"waiting   {found.waiting:>12,}  of {found.urls:,} URLs on {found.hosts:,} hosts")
 
 
@@ -112,6 +112,7 @@ def _row(found: ProjectStatus, topics: Mapping[str, int]) -> dict[str, Any]:
     return {
         "pages": found.pages,
         "relevant": found.relevant,
+        "requests": found.requests,
         "outcomes": dict(found.outcomes),
         "reasons": dict(found.reasons),
         "urls": found.urls,
@@ -135,5 +136,5 @@ def _session_row(session: CrawlSession, found: ProjectStatus) -> dict[str, Any]:
         "version": session.version,
         "reason": session.reason,
         "pages": figures.pages if figures else 0,
-        "requests": figures.answers if figures else 0,
+        "answers": figures.answers if figures else 0,
     }

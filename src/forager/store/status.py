@@ -7,17 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from forager.store.lock import LockHolder, holder
 from forager.store.reading import NAN, read_sessions
 from forager.store.records import CrawlSession, moment
-from forager.types import RELEVANT
+from forager.types import RELEVANT, Reason
 from forager.web.urls import site
 
 MOST_SITES = 10  # that are listed
+_NOT_ASKED = (Reason.ROBOTS, Reason.FORBIDDEN)
 _PARTS = (
     "SELECT session, outcome, reason, count(*), count(relevance), total(relevance), total(relevance >= ?),"
     " max(asked_at) FROM visit GROUP BY session, outcome, reason"
@@ -55,9 +55,10 @@ class ProjectStatus:
     def pages(self) -> int:
         return self.outcomes.get("page", 0)
 
-    @cached_property
-    def answers(self) -> int:
-        return sum(self.outcomes.values())
+    @property
+    def requests(self) -> int:
+        """How many were made for links. What robots.txt or the guard refuses is not asked for."""
+        return sum(self.outcomes.values()) - sum(self.reasons.get(reason, 0) for reason in _NOT_ASKED)
 
 
 class _Part(NamedTuple):
@@ -141,7 +142,7 @@ def _sites(db: sqlite3.Connection) -> list[tuple[str, int]]:
         groups[".".join(name.split(".")[-2:])].append((name, pages))
     best: list[tuple[str, int]] = []
     for group in sorted(groups.values(), key=lambda group: -sum(pages for _, pages in group)):
-        if len(best) == MOST_SITES and sum(pages for _, pages in group) <= best[-1][1]:
+        if len(best) == MOST_SITES and sum(pages for _, pages in group) < best[-1][1]:
             break
         counts: Counter[str] = Counter()
         for name, pages in group:

@@ -15,11 +15,13 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from logging import DEBUG, ERROR, INFO, WARNING, Handler, LogRecord
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any, Literal, Self, TextIO, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from forager.config import CrawlConfig, LogConfig
 from forager.errors import plain
@@ -80,7 +82,8 @@ class CrawlLog:
     def close(self) -> None:
         """Close the file. Nobody is told anything any more."""
         for handler in self._handlers:
-            handler.close()
+            with suppress(OSError):  # the disk is full
+                handler.close()
         self._handlers, self._least = [], SILENCE
 
     def __enter__(self) -> Self:
@@ -174,9 +177,14 @@ class _LogFile(RotatingFileHandler):
 
     _told = False
 
-    def _open(self) -> TextIO:  # type: ignore[override]
+    def _open(self) -> TextIOWrapper:
         Path(self.baseFilename).parent.mkdir(exist_ok=True)
         return super()._open()
+
+    def shouldRollover(self, record: LogRecord) -> bool:  # noqa: N802 - logging's name
+        """Whether the file is full. To know that before the line, logging would make each line twice."""
+        self.stream = stream = self.stream or self._open()
+        return os.fstat(stream.fileno()).st_size >= self.maxBytes
 
     def handleError(self, record: LogRecord) -> None:  # noqa: N802 - logging's name
         if not self._told and sys.stderr:
