@@ -1,6 +1,6 @@
 """The command line: from words to calls of the library, and from results to text. It decides nothing itself.
 
-projects    crawl, status, pages, why, search, export, seeds
+projects    crawl, pages, why, search, export, seeds          status     status
 topics      new, topic show, topic from-courses, label, retrain
 judge       judge
 teach       teach record, teach import
@@ -18,19 +18,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib.metadata import entry_points
-from typing import Annotated
+from io import TextIOWrapper
+from typing import Annotated, Any
 
 import typer
 
 from forager.cli import installed, projects, topics
 from forager.cli.judge import judge
+from forager.cli.status import status
 from forager.cli.taxonomy import taxonomy
 from forager.cli.teach import teach
+from forager.cli.terminal import say
 from forager.cli.terms import terms
 from forager.cli.train import train
 from forager.errors import ForagerError
 
 GROUP = "forager.commands"
+WRONG = 2  # exit code
+UsageError: Any = typer.BadParameter.__mro__[1]  # Typer has a name for this one alone
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -45,7 +50,7 @@ def forager(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(topics.new, projects.crawl, projects.status, projects.pages, projects.why, projects.search),
+    *(topics.new, projects.crawl, status, projects.pages, projects.why, projects.search),
     *(projects.export, topics.label, topics.retrain, judge, terms, train),
     *(installed.strategies, installed.critics, installed.doctor),
 )
@@ -64,7 +69,7 @@ def _add_plugins() -> None:
             added = point.load()
         except Exception as error:  # a plug-in may raise anything while it is imported
             problem = f"command {point.name!r} ({point.value}) cannot be imported: {type(error).__name__}: {error}"
-            print(f"forager: {problem}; repair or uninstall its package", file=sys.stderr)
+            say(f"forager: {problem}; repair or uninstall its package")
             continue
         if isinstance(added, typer.Typer):
             app.add_typer(added, name=point.name)
@@ -76,9 +81,26 @@ _add_plugins()
 
 
 def main() -> None:
-    """Exit codes: 0 done, 1 the doctor found a problem, 2 wrong input, 130 stopped at once."""
+    """Exit codes: 0 done, 1 nothing was fetched or the doctor found a problem, 2 wrong input, 130 stopped at once."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a page may have letters that the terminal has not
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        code = app(prog_name="forager", standalone_mode=False)
     except ForagerError as error:
-        print(f"forager: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        say(f"forager: {error}")
+        code = WRONG
+    except UsageError as error:
+        _say_usage(error)
+        code = WRONG
+    except typer.Abort:
+        code = 1
+    raise SystemExit(code)
+
+
+def _say_usage(error: Any) -> None:
+    """A command that was typed wrong, in one line. Without a message its help was printed."""
+    message = error.format_message().rstrip(".")
+    if message:
+        place = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        say(f"forager: {message[0].lower()}{message[1:]}{place}")

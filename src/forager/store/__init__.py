@@ -3,7 +3,7 @@
 `Store` writes; a project has one at a time. `Catalogue` and `SearchIndex` read, also while a crawl runs.
 """
 
-from forager.store.catalogue import Catalogue, Entry, ProjectStatus, Waypoint, aliases
+from forager.store.catalogue import Catalogue, Entry, Waypoint, aliases
 from forager.store.commit import Store
 from forager.store.reading import RecordedProject
 from forager.store.records import (
@@ -18,6 +18,7 @@ from forager.store.records import (
     UrlColumns,
 )
 from forager.store.search import Hit, SearchIndex
+from forager.store.status import ProjectStatus, SessionFigures
 
 __all__ = [
     "Catalogue",
@@ -32,6 +33,7 @@ __all__ = [
     "Rejudged",
     "ReturnedUrl",
     "SearchIndex",
+    "SessionFigures",
     "Store",
     "StoreFull",
     "Stored",

@@ -10,7 +10,6 @@ from typing import Any, Literal, Self, TypeAlias
 
 from forager.errors import ForagerError, unknown
 from forager.store import warc
-from forager.store.lock import LockHolder, holder
 from forager.store.reading import (
     ByteRange,
     answer_at,
@@ -18,11 +17,11 @@ from forager.store.reading import (
     members_at,
     number,
     read_records,
-    read_sessions,
     read_urls,
 )
-from forager.store.records import CrawlSession, moment
+from forager.store.records import moment
 from forager.store.schema import open_to_read
+from forager.store.status import ProjectStatus, read_status
 from forager.types import Fetch, Floats, Page
 from forager.web.page import parse
 
@@ -85,24 +84,6 @@ class Waypoint:
     score: float
     relevance: float
     title: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectStatus:
-    """What a project contains, in numbers, and who is working on it."""
-
-    outcomes: Mapping[str, int]
-    reasons: Mapping[str, int]  # of answers without a page
-    urls: int  # known
-    hosts: int
-    relevance: float  # mean over the pages; nan: none was judged
-    bytes: Mapping[str, int]  # by file
-    sessions: tuple[CrawlSession, ...]
-    running: LockHolder | None
-
-    @property
-    def pages(self) -> int:
-        return self.outcomes.get("page", 0)
 
 
 class Catalogue:
@@ -207,18 +188,7 @@ class Catalogue:
 
     def status(self) -> ProjectStatus:
         """The project in numbers."""
-        one = self._db.execute
-        relevance = one("SELECT avg(relevance) FROM visit WHERE outcome = 'page'").fetchone()[0]
-        return ProjectStatus(
-            outcomes=dict(one("SELECT outcome, count(*) FROM visit GROUP BY outcome ORDER BY 2 DESC")),
-            reasons=dict(one("SELECT reason, count(*) FROM visit WHERE reason <> '' GROUP BY reason ORDER BY 2 DESC")),
-            urls=one("SELECT coalesce(max(id), -1) + 1 FROM url").fetchone()[0],
-            hosts=one("SELECT count(*) FROM host").fetchone()[0],
-            relevance=number(relevance),
-            bytes=dict(one("SELECT name, length FROM file ORDER BY name")),
-            sessions=tuple(read_sessions(self._db)),
-            running=holder(self.folder),
-        )
+        return read_status(self._db, self.folder)
 
     # ---- what is in the archive
 
