@@ -15,6 +15,7 @@ import pytest
 from forager.clock import VirtualClock, WallClock
 from forager.errors import ForagerError
 from forager.fetch.http import HttpFetcher
+from forager.fetch.robots import parse_robots
 from forager.types import Answer, Reason, Redirect, Url
 from tests.fetch.wire import Wire, ask, drip, failed, fetched, fetcher, page, raw
 
@@ -43,7 +44,7 @@ def test_the_exchange_is_what_went_over_the_wire() -> None:
     assert [exchange.request] == requests
     assert exchange.request.startswith(b"GET /a%20b?q=%C3%A9&r=* HTTP/1.1\r\nHost: 127.0.0.1:")
     assert b"User-Agent: Forager/" in exchange.request
-    assert b"(+crawl@example.org)\r\n" in exchange.request
+    assert b"/docs/guides/for-site-owners.md; crawl@example.org)\r\n" in exchange.request
     assert exchange.response == (
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Crawl-Content-Length: 4\r\nX-Odd: Kept\r\n"
         b"Set-Cookie: a=b\r\nContent-Length: 4\r\n\r\n"
@@ -64,8 +65,14 @@ def test_the_head_in_the_archive_fits_the_decoded_body() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["application/xhtml+xml", "text/plain", "text/xml; charset=utf-8", "APPLICATION/XML"])
-def test_types_that_may_be_pages(kind: str) -> None:
+_KINDS = """
+application/xhtml+xml text/plain text/xml;charset=utf-8 APPLICATION/XML application/rss+xml application/atom+xml
+application/rdf+xml application/gzip application/x-gzip
+"""
+
+
+@pytest.mark.parametrize("kind", _KINDS.split())
+def test_types_that_may_be_pages_feeds_or_sitemaps(kind: str) -> None:
     assert fetched(ask(page(kind=kind))).content_type == kind.partition(";")[0].lower()
 
 
@@ -73,7 +80,7 @@ def test_no_type_may_be_a_page() -> None:
     assert fetched(ask(raw("HTTP/1.0 200 OK", b"<p>x"))).content_type == ""
 
 
-@pytest.mark.parametrize("kind", ["image/png", "application/pdf", "text/css", "video/mp4", "application/rss+xml"])
+@pytest.mark.parametrize("kind", ["image/png", "application/pdf", "text/css", "video/mp4", "application/zip"])
 def test_other_types_are_not_read(kind: str) -> None:
     """The body never ends, so reading all of it would end in a timeout."""
     endless = drip(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 99999999\r\n\r\n".encode())
@@ -300,6 +307,15 @@ def test_a_certificate_nobody_vouches_for(tmp_path: Path) -> None:
 def test_no_fetcher_without_a_contact(contact: str) -> None:
     with pytest.raises(ForagerError, match="give one, like contact = "):
         HttpFetcher(contact)
+
+
+def test_who_gives_a_mail_address_is_named_with_a_page_for_owners_of_sites() -> None:
+    agent = HttpFetcher(" me@example.org ").agent
+    assert agent.startswith("Forager/")
+    assert agent.endswith(
+        " (+https://github.com/forager-crawler/forager/blob/main/docs/guides/for-site-owners.md; me@example.org)"
+    )
+    assert parse_robots(b"User-agent: forager\nDisallow: /", agent, Url("http://a.test/robots.txt")).rules
 
 
 def test_a_page_is_a_contact_too() -> None:

@@ -10,69 +10,49 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-import aiohttp
-from aiohttp import ClientRequest, ClientResponse, ClientSession
+from aiohttp import ClientResponse, ClientSession
 from aiohttp.abc import AbstractResolver
-from aiohttp.client_middlewares import ClientHandlerType
 from yarl import URL
 
 from forager.clock import Clock, WallClock
 from forager.errors import ForagerError
 from forager.fetch.body import ACCEPT_ENCODING, BadCodingError, BodyMemory, TooLargeError, read_body
-from forager.fetch.failures import LostError, backoff, of_error, of_status, one_line, retry_after
-from forager.fetch.guard import Guard, Lookup, MappedNames, Resolver, system_lookup
+from forager.fetch.connection import AsNamed, Limits, open_session, proxy_url
+from forager.fetch.dns import Lookup, MappedNames, Resolver, system_lookup
+from forager.fetch.failures import backoff, of_error, of_status, one_line, retry_after
+from forager.fetch.guard import Guard
+from forager.fetch.login import HeaderSettings, HostHeaders, Logins, LoginSettings, SiteCookies
+from forager.fetch.secrets import LEFT_OUT, SECRET_HEADERS, from_environment
 from forager.types import Answer, Exchange, Failure, Fetch, Reason, Redirect, Url
 from forager.web.urls import RULES, UrlRules
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.1"
-PAGE_TYPES = frozenset(  # that `page.parse` reads; for the vague ones it looks at the bytes
+PAGE_TYPES = frozenset(  # that may be a page, a feed or a sitemap; for the vague ones `page.parse` looks at the bytes
     (
         *("text/html", "application/xhtml+xml", "text/plain", "text/xml", "application/xml"),
+        *("application/rss+xml", "application/atom+xml", "application/rdf+xml"),
+        *("application/gzip", "application/x-gzip"),
         *("", "application/octet-stream", "unknown/unknown"),
     )
 )
 REDIRECTS = (301, 302, 303, 307, 308)
 DRAIN = 65_536  # bytes of an unwanted body that are read, so that the connection can be used again
 DRAIN_SECONDS = 1.0
+LOGIN_PAGE = 1_000_000  # bytes of a page with a form
+OWNERS = "https://github.com/forager-crawler/forager/blob/main/docs/guides/for-site-owners.md"
+EVERYWHERE = Guard(("0.0.0.0/0", "::/0"))
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]{1,40})""", re.IGNORECASE)
 _ABOUT_THE_BODY = (b"content-encoding", b"transfer-encoding", b"content-length")
-_CONTACT = re.compile(r"[^\s@()<>]+@[^\s@()<>]+\.[^\s@()<>]+|https?://[^\s()<>]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How long a request may take, and how much it may bring."""
-
-    connect: float = 15.0  # seconds, with name lookup and TLS
-    read: float = 20.0  # seconds of silence
-    total: float = 60.0
-    largest: int = 10_000_000  # bytes of a body, decompressed
-    header: int = 16_384  # bytes of a header line
-    headers: int = 256
-    longest_wait: float = 3600.0  # seconds; a longer Retry-After is shortened to this
-    connections: int = 0  # at the same time; 0: as many as hosts are asked
-    per_host: int = 1
-    keep_alive: float = 30.0  # seconds that an idle connection is kept
-    keep_names: int = 600  # seconds until a name is looked up again
-    memory: int = 64_000_000  # bytes of all bodies that are being read
-
-
-class AddressedResponse(ClientResponse):
-    """A response that knows the address it came from. After a short answer was read, its connection no longer tells."""
-
-    address = ""
-
-    def start(self, connection: Any) -> Coroutine[Any, Any, ClientResponse]:
-        peer = connection.transport.get_extra_info("peername") if connection.transport else None
-        self.address = str(peer[0]) if peer else ""
-        return super().start(connection)
+_CONTACT = re.compile(r"[^\s@()<>;]+@[^\s@()<>;]+\.[^\s@()<>;]+|https?://[^\s()<>]+")
+_VALIDATOR = re.compile(r"[\x20-\x7e]{1,1000}")
+_VALIDATORS = frozenset(("If-None-Match", "If-Modified-Since"))
 
 
 class HttpFetcher:
@@ -80,6 +60,7 @@ class HttpFetcher:
 
     `contact` is a mail address or a page by which the owner of a site can reach whoever crawls it. `allow` names
     networks that the guard would refuse. `resolve` maps names to addresses, which are then allowed for these names.
+    `headers` and `logins` say who we are to some hosts; `$NAME` in them and in `proxy` comes from the environment.
     """
 
     def __init__(
@@ -93,20 +74,44 @@ class HttpFetcher:
         clock: Clock | None = None,
         lookup: Lookup = system_lookup,
         tls: ssl.SSLContext | bool = True,
+        cookies: bool = False,
+        proxy: str = "",
+        headers: Sequence[HeaderSettings] = (),
+        logins: Sequence[LoginSettings] = (),
     ) -> None:
         self.agent = user_agent(contact)
-        self._limits, self._rules, self._tls, self._lookup = limits, rules, tls, lookup
+        self._limits, self._rules, self._tls, self._cookies = limits, rules, tls, cookies
         self._clock = clock or WallClock()
         self._guard, self._names = Guard(allow), MappedNames(resolve or {})
-        self._memory = BodyMemory(limits.memory)
+        self._resolver = Resolver(self._guard, self._clock, lookup, limits.keep_names)
+        self._proxy = proxy_url(from_environment(proxy, "[fetch] proxy")) if proxy else None
+        self._headers, self._logins = HostHeaders(headers), Logins(logins, self._clock, self._send_form)
+        self._memory = BodyMemory(
+            limits.memory, self._clock, rate=limits.rate, grace=limits.grace, patience=limits.patience
+        )
+        self._secret = self._headers.names | SECRET_HEADERS if proxy or headers or logins or cookies else frozenset()
+        self._jar: SiteCookies | None = None
         self._session: ClientSession | None = None
         self._mapped: ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        resolver = Resolver(self._guard, self._clock, self._lookup)
-        self._session = self._open(resolver, self._guard)
-        self._mapped = self._open(self._names, None)
+        limits, tls, proxy = self._limits, self._tls, self._proxy
+        agent = {"User-Agent": self.agent, "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING}
+        if self._cookies or self._logins:
+            self._jar = SiteCookies((lambda host: True) if self._cookies else self._logins.keeps)
+        jar = self._jar
+        if proxy is None:
+            self._session = open_session(limits, agent, self._resolver, guard=self._guard, tls=tls, jar=jar)
+        else:  # connections go to the proxy, wherever that is; `_ask` guards whom it is asked for
+            self._session = open_session(limits, agent, self._names_for(proxy), tls=tls, jar=jar, proxy=proxy)
+        self._mapped = open_session(limits, agent, self._names, tls=tls, jar=jar)
         return self
+
+    def _names_for(self, proxy: URL) -> AbstractResolver:
+        """What looks up the names that a connector asks for: those of hosts for SOCKS, else that of the proxy."""
+        if proxy.scheme == "socks5h":
+            return AsNamed()
+        return self._resolver if proxy.scheme == "socks5" else Resolver(EVERYWHERE, self._clock)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -118,57 +123,98 @@ class HttpFetcher:
         for session in (self._session, self._mapped):
             if session is not None:
                 await session.close()
+        await self._resolver.close()
         self._session = self._mapped = None
 
-    def _open(self, resolver: AbstractResolver, guard: Guard | None) -> ClientSession:
-        limits = self._limits
-        connector = aiohttp.TCPConnector(
-            resolver=resolver,
-            socket_factory=guard.socket if guard else None,
-            ttl_dns_cache=limits.keep_names,
-            dns_cache_max_size=100_000,
-            limit=limits.connections,
-            limit_per_host=limits.per_host,
-            keepalive_timeout=limits.keep_alive,
-            ssl=self._tls,
-        )
-        return ClientSession(
-            connector=connector,
-            timeout=aiohttp.ClientTimeout(total=limits.total, connect=limits.connect, sock_read=limits.read),
-            headers={"User-Agent": self.agent, "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING},
-            cookie_jar=aiohttp.DummyCookieJar(),
-            response_class=AddressedResponse,
-            auto_decompress=False,
-            max_line_size=limits.header,
-            max_field_size=limits.header,
-            max_headers=limits.headers,
-            middlewares=(_asked_once,),
-        )
+    # ---- verbs
 
     async def fetch(self, url: Url) -> Answer:
         """The page at a URL. A body that cannot be a page is not read."""
-        return await self._ask(url, PAGE_TYPES, self._limits.largest)
+        return await self._visit(url, PAGE_TYPES, self._limits.largest)
 
     async def fetch_start(self, url: Url, largest: int) -> Answer:
         """What is at a URL, of any type, but of a longer body only the beginning. For robots.txt."""
-        return await self._ask(url, None, largest)
+        return await self._visit(url, None, largest)
 
-    async def _ask(self, url: Url, types: frozenset[str] | None, largest: int) -> Answer:
-        began = self._clock.now()
+    async def fetch_again(self, url: Url, etag: str, modified: str) -> Answer:
+        """The page at a URL if it has changed since an answer with these headers ("": it had none). If it has not, a
+        `Fetch` without a body, with status 304."""
+        validators = {"If-None-Match": etag.strip(), "If-Modified-Since": modified.strip()}
+        known = {name: value for name, value in validators.items() if _VALIDATOR.fullmatch(value)}
+        return await self._visit(url, PAGE_TYPES, self._limits.largest, known)
+
+    async def locate(self, url: Url) -> str | Failure:
+        """The address that a request goes to: the first that is found and may be connected to. "" if the name is mapped
+        or a proxy is asked. The request itself uses what was found here."""
+        began, name = self._clock.now(), URL(url, encoded=True).raw_host or ""
+        if self._proxy is not None or self._names.place(name):
+            return ""
         try:
-            where = URL(url, encoded=True)
-            async with self._session_for(where).get(where, allow_redirects=False) as response:
+            async with asyncio.timeout(self._limits.connect):
+                return await self._resolver.first(name)
+        except TimeoutError:
+            failure = Failure(url, Reason.TIMEOUT, "connect: no address in the time allowed", backoff(url, 1))
+        except Exception as error:
+            failure = of_error(url, error)
+        return replace(failure, seconds=self._clock.now() - began)
+
+    # ---- one request
+
+    async def _visit(
+        self, url: Url, types: frozenset[str] | None, largest: int, extra: Mapping[str, str] | None = None
+    ) -> Answer:
+        if not self._logins:
+            return await self._ask(url, types, largest, extra)
+        name = URL(url, encoded=True).raw_host or ""
+        problem = await self._logins.enter(url, name)
+        return problem or self._logins.left(await self._ask(url, types, largest, extra), name)
+
+    async def _send_form(self, url: Url, form: Mapping[str, str] | None) -> Answer:
+        """Send a form; None: the page that it is on."""
+        return await self._ask(url, PAGE_TYPES, LOGIN_PAGE, None, form)
+
+    async def _ask(
+        self,
+        url: Url,
+        types: frozenset[str] | None,
+        largest: int,
+        extra: Mapping[str, str] | None = None,
+        form: Mapping[str, str] | None = None,
+    ) -> Answer:
+        began = self._clock.now()
+        response: ClientResponse | None = None
+        where = URL(url, encoded=True)
+        if "@" in url:  # what is there for a server to read must not become a header
+            where = where.with_user(None)
+        try:
+            session, method = await self._session_for(where), "GET" if form is None else "POST"
+            headers = self._headers_for(where, extra)
+            async with session.request(method, where, allow_redirects=False, headers=headers, data=form) as response:
                 answer = await self._answer(url, response, types, largest, began)
         except Exception as error:
-            answer = of_error(url, error)
+            answer = of_error(url, error, response.status if response else 0)
+            if response is None:
+                self._resolver.forget(where.raw_host or "")
         return answer if isinstance(answer, Fetch) else replace(answer, seconds=self._clock.now() - began)
 
-    def _session_for(self, where: URL) -> ClientSession:
+    async def _session_for(self, where: URL) -> ClientSession:
         """Mapped names have their own connections: an address that is allowed for them is allowed for no other name."""
-        session = self._mapped if self._names.place(where.raw_host or "") else self._session
+        name = where.raw_host or ""
+        session = mapped = self._mapped if self._names.place(name) else None
+        if mapped is None:
+            session = self._session
+            if self._proxy is not None:
+                await self._resolver.refuse(name, where.port or 80)
         if session is None:
             raise ForagerError("the fetcher is closed; use it inside `async with HttpFetcher(...)`")
         return session
+
+    def _headers_for(self, where: URL, extra: Mapping[str, str] | None) -> Mapping[str, str] | None:
+        if not self._headers.names:
+            return extra
+        return {**self._headers.of(where.raw_host or ""), **(extra or {})}
+
+    # ---- its answer
 
     async def _answer(
         self, url: Url, response: ClientResponse, types: frozenset[str] | None, largest: int, began: float
@@ -181,61 +227,73 @@ class HttpFetcher:
             return self._redirect(url, response)
         if status >= 400:
             return self._refused(url, response)
+        if status == 304 and not _VALIDATORS.isdisjoint(response.request_info.headers):
+            return self._fetch(url, response, b"", began)
         reason = Reason.BAD_REDIRECT if status >= 300 else Reason.PROTOCOL
-        return _failure(url, response, reason, f"status {status}, which was not asked for")
+        return self._failure(url, response, reason, f"status {status}, which was not asked for")
 
     async def _body(
         self, url: Url, response: ClientResponse, types: frozenset[str] | None, largest: int, began: float
     ) -> Answer:
-        header = response.headers.get("Content-Type", "")
-        kind, cut = _content_type(header), types is None
+        kind, cut = _content_type(response.headers.get("Content-Type", "")), types is None
         if types is not None and kind not in types:
             await _drain(response)
-            return _failure(url, response, Reason.NOT_HTML, kind)
+            return self._failure(url, response, Reason.NOT_HTML, kind)
         if response.status in (204, 205, 206):
             await _drain(response)
             reason = Reason.PROTOCOL if response.status == 206 else Reason.NOT_HTML
-            return _failure(url, response, reason, f"status {response.status} {response.reason}: not a whole page")
+            return self._failure(url, response, reason, f"status {response.status} {response.reason}: not a whole page")
         if not cut and (response.content_length or 0) > largest:
             detail = f"{response.content_length:,} bytes, at most {largest:,} are read"
-            return _failure(url, response, Reason.TOO_LARGE, detail)
+            return self._failure(url, response, Reason.TOO_LARGE, detail)
         try:
-            with self._memory.share() as share:
+            with self._memory.share(response.url.raw_host or "") as share:
                 body = await read_body(response.content, _encoding(response), largest, share, cut=cut)
         except TooLargeError:
-            return _failure(url, response, Reason.TOO_LARGE, f"more than {largest:,} bytes when decompressed")
+            return self._failure(url, response, Reason.TOO_LARGE, f"more than {largest:,} bytes when decompressed")
         except BadCodingError as error:
-            return _failure(url, response, Reason.PROTOCOL, f"not what its Content-Encoding says: {error}")
-        head = _exchange(response, len(body))
-        return Fetch(url, body, kind, _charset(header), response.status, self._clock.now() - began, head)
+            return self._failure(url, response, Reason.PROTOCOL, f"not what its Content-Encoding says: {error}")
+        return self._fetch(url, response, body, began)
 
     def _redirect(self, url: Url, response: ClientResponse) -> Answer:
         text = _location(response)
         target = self._rules.join(url, text) if text else None
         if target is None:
             detail = f"location {text[:100]!r} cannot be followed" if text else f"status {response.status}, no location"
-            return _failure(url, response, Reason.BAD_REDIRECT, detail)
-        if target == url:  # it would do so for ever, because we send no cookies
-            return _failure(url, response, Reason.BAD_REDIRECT, "redirects to itself")
-        return Redirect(url, target, response.status, exchange=_exchange(response, 0))
+            return self._failure(url, response, Reason.BAD_REDIRECT, detail)
+        if target == url:  # without a cookie it would do so for ever
+            failure = self._failure(url, response, Reason.BAD_REDIRECT, "redirects to itself")
+            kept = self._keeps_cookies(response) and "Set-Cookie" in response.headers
+            return replace(failure, retry_after=backoff(url, 1)) if kept else failure
+        return Redirect(url, target, response.status, exchange=self._exchange(response, 0))
 
     def _refused(self, url: Url, response: ClientResponse) -> Failure:
         header = response.headers.get("Retry-After", "")
         asked = retry_after(header, self._clock.utc(), self._limits.longest_wait) if header else None
         reason, again = of_status(response.status, asked)
-        failure = _failure(url, response, reason, f"status {response.status} {response.reason or ''}")
+        if response.status == 407 and self._proxy is not None:  # the proxy says so
+            reason, again = Reason.LOCAL, True
+        failure = self._failure(url, response, reason, f"status {response.status} {response.reason or ''}")
         wait = backoff(url, 1) if asked is None else asked
         return replace(failure, retry_after=wait if again else None)
 
+    def _fetch(self, url: Url, response: ClientResponse, body: bytes, began: float) -> Fetch:
+        header = response.headers.get("Content-Type", "")
+        kind, charset, head = _content_type(header), _charset(header), self._exchange(response, len(body))
+        return Fetch(url, body, kind, charset, response.status, self._clock.now() - began, head)
 
-async def _asked_once(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-    """Middleware: turns a lost connection into an error after which aiohttp does not ask again."""
-    try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise LostError(str(error)) from error
+    def _failure(self, url: Url, response: ClientResponse, reason: Reason, detail: str) -> Failure:
+        return Failure(url, reason, one_line(detail), status=response.status, exchange=self._exchange(response, 0))
+
+    def _exchange(self, response: ClientResponse, length: int) -> Exchange:
+        """Both heads, for the archive: without secrets."""
+        request = _request_head(response, self._secret)
+        left_out = b"set-cookie" if self._keeps_cookies(response) else None
+        address = "" if self._proxy is not None else getattr(response, "address", "")
+        return Exchange(request, _response_head(response, length, left_out), address)
+
+    def _keeps_cookies(self, response: ClientResponse) -> bool:
+        return self._jar is not None and self._jar.keeps(response.url.raw_host or "")
 
 
 async def _drain(response: ClientResponse) -> None:
@@ -253,18 +311,16 @@ def _encoding(response: ClientResponse) -> str:
     return ",".join(response.headers.getall("Content-Encoding", ()))
 
 
-def _failure(url: Url, response: ClientResponse, reason: Reason, detail: str) -> Failure:
-    return Failure(url, reason, one_line(detail), status=response.status, exchange=_exchange(response, 0))
-
-
 def user_agent(contact: str) -> str:
-    """Our name, for the owners of sites and their robots.txt."""
-    if not _CONTACT.fullmatch(contact.strip()):
+    """Our name, for the owners of sites and their robots.txt, with a page that tells them how to reach or block us."""
+    contact = contact.strip()
+    if not _CONTACT.fullmatch(contact):
         raise ForagerError(
             f"contact {contact!r} is neither a mail address nor a page: owners of sites must be able to reach you; "
             'give one, like contact = "you@example.org"'
         )
-    return f"Forager/{version('forager')} (+{contact.strip()})"
+    page = contact if contact.startswith(("http://", "https://")) else f"{OWNERS}; {contact}"
+    return f"Forager/{version('forager')} (+{page})"
 
 
 # ---- heads of an exchange
@@ -286,22 +342,31 @@ def _location(response: ClientResponse) -> str:
     return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in raw) if not raw.isascii() else raw.decode()
 
 
-def _exchange(response: ClientResponse, length: int) -> Exchange:
-    """Both heads, for a decoded body of that length; 0 if the body is not kept.
+def _request_head(response: ClientResponse, secret: frozenset[str]) -> bytes:
+    info = response.request_info
+    if secret:
+        known = [(name, LEFT_OUT if name.lower() in secret else value) for name, value in info.headers.items()]
+    else:
+        known = list(info.headers.items())
+    sent = "".join([f"{name}: {value}\r\n" for name, value in known])
+    return f"{info.method} {info.url.raw_path_qs} HTTP/1.1\r\n{sent}\r\n".encode("utf-8", "surrogateescape")
+
+
+def _response_head(response: ClientResponse, length: int, left_out: bytes | None) -> bytes:
+    """The head for a decoded body of that length; 0 if the body is not kept.
 
     In an archive a head must fit the body stored with it. The body is stored decoded, so Content-Encoding and
     Transfer-Encoding cannot stay, and Content-Length must be that of the decoded body. Their first values are kept
     under the same names with `X-Crawl-` before them, as Common Crawl does. The rest is as received, with its order and
     case.
     """
-    info = response.request_info
-    sent = "".join([f"{name}: {value}\r\n" for name, value in info.headers.items()])
-    request = f"{info.method} {info.url.raw_path_qs} HTTP/1.1\r\n{sent}\r\n".encode("utf-8", "surrogateescape")
     version = response.version or (1, 1)
     line = f"HTTP/{version[0]}.{version[1]} {response.status} {response.reason or ''}"
-    received = _headers(response.raw_headers, length)
+    raw: Iterable[tuple[bytes, bytes]] = response.raw_headers
+    if left_out:
+        raw = [(name, LEFT_OUT.encode() if name.lower() == left_out else value) for name, value in raw]
     status = line.rstrip().encode("utf-8", "surrogateescape")
-    return Exchange(request, status + b"\r\n" + received + b"\r\n", getattr(response, "address", ""))
+    return status + b"\r\n" + _headers(raw, length) + b"\r\n"
 
 
 def _headers(raw: Iterable[tuple[bytes, bytes]], length: int) -> bytes:
