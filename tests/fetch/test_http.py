@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import shutil
-import ssl
-import subprocess
 from email.utils import format_datetime
-from pathlib import Path
 
 import pytest
 
@@ -203,6 +199,51 @@ def test_a_retry_after_as_date_is_of_the_clock_given() -> None:
     assert failure.retry_after == 0
 
 
+# ---- asked again ----------------------------------------------------------------------------------------------------
+
+
+async def conditional(writer: asyncio.StreamWriter, request: bytes) -> None:
+    fresh = b'If-None-Match: "v1"\r\n' in request or b"If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT\r\n" in request
+    same = b'HTTP/1.1 304 Not Modified\r\nETag: "v1"\r\n\r\n'
+    writer.write(same if fresh else page(b"<p>new", 'ETag: "v1"'))
+
+
+@pytest.mark.parametrize(
+    ("etag", "modified", "status", "sent"),
+    [
+        ('"v1"', "", 304, 1),
+        (' "v1" ', "Sat, 01 Jan 2000 00:00:00 GMT", 304, 2),
+        ("", "Sat, 01 Jan 2000 00:00:00 GMT", 304, 1),
+        ('"v0"', "", 200, 1),
+        ("", "", 200, 0),
+        ('"v1"\r\nX-Evil: yes', "caf\xe9", 200, 0),
+        ("x" * 5000, "\x00", 200, 0),
+    ],
+)
+def test_a_page_is_asked_for_again(etag: str, modified: str, status: int, sent: int) -> None:
+    async def run() -> tuple[Answer, bytes]:
+        async with Wire({}) as wire, fetcher() as client:
+
+            async def act(writer: asyncio.StreamWriter) -> None:
+                await conditional(writer, wire.requests[-1])
+
+            wire.replies["*"] = act
+            return await client.fetch_again(wire.url("/x"), etag, modified), wire.requests[-1]
+
+    answer, request = asyncio.run(run())
+    again = fetched(answer)
+    assert (again.status, again.body) == (status, b"" if status == 304 else b"<p>new")
+    assert request.count(b"If-") == sent
+    assert b"X-Evil" not in request
+    assert again.exchange
+    assert again.exchange.request == request
+    assert again.exchange.response.startswith(f"HTTP/1.1 {status}".encode())
+
+
+def test_who_was_not_told_what_we_have_cannot_say_that_it_is_the_same() -> None:
+    failed(ask(b"HTTP/1.1 304 Not Modified\r\n\r\n"), Reason.BAD_REDIRECT)
+
+
 # ---- redirects ------------------------------------------------------------------------------------------------------
 
 
@@ -284,23 +325,6 @@ def test_tls_to_who_does_not_speak_it() -> None:
             return await client.fetch(wire.url(scheme="https"))
 
     failed(asyncio.run(run()), Reason.TLS)
-
-
-@pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl to make a certificate")
-def test_a_certificate_nobody_vouches_for(tmp_path: Path) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    names = ["-subj", "/CN=h", "-days", "2", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run([*made, *names, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    server.load_cert_chain(certificate, key)
-
-    async def run(tls: ssl.SSLContext | bool) -> Answer:
-        async with Wire({"*": page()}, tls=server) as wire, fetcher(tls=tls) as client:
-            return await client.fetch(wire.url(scheme="https"))
-
-    assert "certificate" in failed(asyncio.run(run(True)), Reason.TLS).detail
-    assert fetched(asyncio.run(run(ssl.create_default_context(cafile=str(certificate))))).status == 200
 
 
 @pytest.mark.parametrize("contact", ["", "  ", "nobody", "me@", "a@b.org\r\nX: y", "see (my page)"])

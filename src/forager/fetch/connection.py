@@ -163,8 +163,9 @@ class SocksConnector(WebConnector):
         except ProxyConnectionError as error:
             raise aiohttp.ClientProxyConnectionError(req.connection_key, error) from error
         except ProxyError as error:
-            told = OSError(f"the proxy says: {error}")
-            raise aiohttp.ClientConnectorError(req.connection_key, told) from error
+            reached = error.error_code is not None  # if not, the proxy itself does not let us in
+            kind = aiohttp.ClientConnectorError if reached else aiohttp.ClientProxyConnectionError
+            raise kind(req.connection_key, OSError(f"the proxy says: {error}")) from error
         return await self._wrap_existing_connection(*factory, req=req, timeout=timeout, sock=tunnel, **options)
 
 
@@ -205,7 +206,7 @@ def open_session(
         connector=SocksConnector(proxy, **options) if proxy and by_socks else WebConnector(**options),
         timeout=aiohttp.ClientTimeout(total=limits.total, connect=limits.connect, sock_read=limits.read),
         headers=agent,
-        cookie_jar=jar or aiohttp.DummyCookieJar(),
+        cookie_jar=aiohttp.DummyCookieJar() if jar is None else jar,
         response_class=AddressedResponse,
         auto_decompress=False,
         max_line_size=limits.header,

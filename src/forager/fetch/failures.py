@@ -93,6 +93,9 @@ def _explained(error: Exception, *, in_body: bool) -> tuple[Reason, str, bool]:
             return Reason.LOCAL, f"here: {_words(cause)}", True
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, _TLS_ENDS):
             return Reason.TLS, _words(cause), False
+    if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
+        ours = not isinstance(error, aiohttp.ClientHttpProxyError) or error.status == 407
+        return Reason.LOCAL if ours else Reason.UNREACHABLE, f"the proxy: {_words(causes[-1])}", True
     if isinstance(error, asyncio.TimeoutError):
         return Reason.TIMEOUT, _too_long(error, in_body=in_body), True
     if isinstance(error, aiohttp.ClientConnectorDNSError | socket.gaierror):
