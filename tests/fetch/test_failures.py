@@ -127,7 +127,8 @@ SLOW: dict[str, tuple[Act, Limits, str, int]] = {
     "no answer": (drip(b""), QUIET, "head: nothing came for too long", 0),
     "half a head": (drip(b"HTTP/1.1 200 OK\r\n"), QUIET, "head: nothing came for too long", 0),
     "half a body": (drip(raw(OK, b"<p>")), QUIET, "body: nothing came for too long", 200),
-    "a dripping head": (drip(b"HTTP/1.1 200 OK\r\nX: ", b"x"), SHORT, "total: the head was not whole", 0),
+    "a dripping head": (drip(b"HTTP/1.1 200 OK\r\nX: ", b"x"), QUIET, "head: it came too slowly", 0),
+    "a late head": (drip(b"HTTP/1.1 200 OK\r\n"), SHORT, "total: the head was not whole", 0),
     "a dripping body": (drip(raw(OK), b"x"), SHORT, "total: the body was not whole", 200),
 }
 

@@ -1,7 +1,8 @@
 """Connections: how many, for how long, to whom, with whose certificate, through which proxy.
 
-Three things aiohttp does otherwise. An answer that is longer than its Content-Length says is kept, as browsers do. What
-comes before the end of a head is limited. And what goes wrong in the middle of a body is told to its reader at once.
+Some things are done here that aiohttp does otherwise. An answer that is longer than its Content-Length says is kept, as
+browsers do. A head has limits of size and time as a whole. What goes wrong in the middle of a body is told to its
+reader at once. And what comes after an answer is never taken for the next one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
 from forager.errors import ForagerError
+from forager.fetch.body import StalledError
 from forager.fetch.failures import LostError
 from forager.fetch.guard import Guard
 
@@ -74,10 +76,10 @@ class AnswerReader(ResponseHandler):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self._params: dict[str, Any] = {}
-        self._awaits_head, self._came, self._size = False, list[bytes](), 0
+        self._awaits_head, self._came, self._size, self._began = False, list[bytes](), 0, 0.0
 
     def set_response_params(self, **params: Any) -> None:
-        self._params, self._awaits_head, self._size = params, True, 0
+        self._params, self._awaits_head, self._size, self._began = params, True, 0, self._loop.time()
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
@@ -93,9 +95,9 @@ class AnswerReader(ResponseHandler):
         if not self._awaits_head:
             self._came.clear()
         elif self._size > LONGEST_HEAD:
-            self._came.clear()
-            self._close()
-            self.set_exception(HttpProcessingError(code=400, message=f"a head of more than {LONGEST_HEAD:,} bytes"))
+            self._give_up(HttpProcessingError(code=400, message=f"a head of more than {LONGEST_HEAD:,} bytes"))
+        elif self.read_timeout and self._loop.time() - self._began > self.read_timeout:
+            self._give_up(StalledError("head: it came too slowly"))
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         """Take a head from the parser. An answer to no request closes the connection, or it would be taken for that to
@@ -124,6 +126,11 @@ class AnswerReader(ResponseHandler):
             came = came[end.end() :]
         if self.exception() is None:
             super().data_received(came)
+
+    def _give_up(self, error: Exception) -> None:
+        self._came.clear()
+        self._close()
+        self.set_exception(error)
 
     def _close(self) -> None:
         if self.transport is not None:
@@ -233,7 +240,7 @@ def any_tls() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
     context.options |= getattr(ssl, "OP_LEGACY_SERVER_CONNECT", 0x4)
     return context
 

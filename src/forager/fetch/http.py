@@ -146,7 +146,7 @@ class HttpFetcher:
     async def locate(self, url: Url) -> str | Failure:
         """The address that a request goes to: the first that is found and may be connected to. "" if the name is mapped
         or a proxy is asked. The request itself uses what was found here."""
-        began, name = self._clock.now(), URL(url, encoded=True).raw_host or ""
+        began, name = self._clock.now(), _name(url)
         if self._proxy is not None or self._names.place(name):
             return ""
         try:
@@ -165,7 +165,7 @@ class HttpFetcher:
     ) -> Answer:
         if not self._logins:
             return await self._ask(url, types, largest, extra)
-        name = URL(url, encoded=True).raw_host or ""
+        name = _name(url)
         problem = await self._logins.enter(url, name)
         return problem or self._logins.left(await self._ask(url, types, largest, extra), name)
 
@@ -183,10 +183,10 @@ class HttpFetcher:
     ) -> Answer:
         began = self._clock.now()
         response: ClientResponse | None = None
-        where = URL(url, encoded=True)
-        if "@" in url:  # what is there for a server to read must not become a header
-            where = where.with_user(None)
         try:
+            where = URL(url, encoded=True)
+            if "@" in url:  # credentials do not become a header
+                where = where.with_user(None)
             session, method = await self._session_for(where), "GET" if form is None else "POST"
             headers = self._headers_for(where, extra)
             async with session.request(method, where, allow_redirects=False, headers=headers, data=form) as response:
@@ -194,7 +194,7 @@ class HttpFetcher:
         except Exception as error:
             answer = of_error(url, error, response.status if response else 0)
             if response is None:
-                self._resolver.forget(where.raw_host or "")
+                self._resolver.forget(_name(url))
         return answer if isinstance(answer, Fetch) else replace(answer, seconds=self._clock.now() - began)
 
     async def _session_for(self, where: URL) -> ClientSession:
@@ -294,6 +294,14 @@ class HttpFetcher:
 
     def _keeps_cookies(self, response: ClientResponse) -> bool:
         return self._jar is not None and self._jar.keeps(response.url.raw_host or "")
+
+
+def _name(url: Url) -> str:
+    """The host of a URL without its port. "" if it is no URL."""
+    try:
+        return URL(url, encoded=True).raw_host or ""
+    except ValueError:
+        return ""
 
 
 async def _drain(response: ClientResponse) -> None:
