@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 from email.utils import format_datetime
+from pathlib import Path
 
 import pytest
 
 from forager.clock import VirtualClock, WallClock
 from forager.errors import ForagerError
-from forager.fetch.http import HttpFetcher
+from forager.fetch.http import OWNERS, HttpFetcher
 from forager.fetch.robots import parse_robots
 from forager.types import Answer, Reason, Redirect, Url
 from tests.fetch.wire import Wire, ask, drip, failed, fetched, fetcher, page, raw
@@ -336,9 +337,8 @@ def test_no_fetcher_without_a_contact(contact: str) -> None:
 def test_who_gives_a_mail_address_is_named_with_a_page_for_owners_of_sites() -> None:
     agent = HttpFetcher(" me@example.org ").agent
     assert agent.startswith("Forager/")
-    assert agent.endswith(
-        " (+https://github.com/forager-crawler/forager/blob/main/docs/guides/for-site-owners.md; me@example.org)"
-    )
+    assert agent.endswith(f" (+{OWNERS}; me@example.org)")
+    assert (Path(__file__).parents[2] / OWNERS.partition("/main/")[2]).exists()
     assert parse_robots(b"User-agent: forager\nDisallow: /", agent, Url("http://a.test/robots.txt")).rules
 
 
