@@ -223,6 +223,18 @@ def test_who_asks_for_the_same_name_at_once_causes_one_lookup() -> None:
     assert asked == ["a.example"]
 
 
+def test_a_name_that_leads_inside_is_looked_up_once() -> None:
+    names = Names({"inside.example": ["10.0.0.1"]})
+
+    async def run() -> list[Answer]:
+        async with fetcher(lookup=names) as client:
+            return [await client.fetch(Url(f"http://inside.example/{n}")) for n in range(3)]
+
+    for answer in asyncio.run(run()):
+        failed(answer, Reason.FORBIDDEN)
+    assert names.asked == ["inside.example"]
+
+
 def test_after_nobody_was_reached_the_name_is_looked_up_again() -> None:
     """The host may have moved."""
     names = Names({"moved.example": ["127.0.0.1"]})

@@ -110,6 +110,13 @@ def test_a_network_that_cannot_be_reached_is_our_fault_if_no_other_can(
         assert failure.retry_after is not None
 
 
+def test_a_host_with_ipv6_alone_is_not_our_fault_where_there_is_only_ipv4(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failures, "has_route", lambda: True)
+    for address, reason in (("'2606:4700::1', 80, 0, 0", Reason.UNREACHABLE), ("'8.8.8.8', 80", Reason.LOCAL)):
+        error = OSError(errno.EADDRNOTAVAIL, f"Connect call failed ({address})")
+        assert of_error(URL, error).reason is reason
+
+
 def test_a_machine_without_a_network_has_no_route(monkeypatch: pytest.MonkeyPatch) -> None:
     class Alone(socket.socket):
         def connect(self, address: object) -> None:

@@ -24,8 +24,9 @@ FIRST_WAIT = 10.0  # seconds
 LONGEST_WAIT = 3600.0
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _NEVER = {501, 505}  # the statuses of 5xx after which asking again does not help
-_USED_UP = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADDRNOTAVAIL}  # files, memory, ports
-_NO_ROUTE = {errno.ENETUNREACH, errno.ENETDOWN}
+_USED_UP = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}  # files and memory
+_NO_ROUTE = {errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}  # the last if only other hosts have IPv6
+_TO_IPV6 = re.compile(r"\('[0-9a-fA-F]*:")
 _TLS_ENDS = (ssl.SSLEOFError, ssl.SSLSyscallError, ssl.SSLZeroReturnError)  # the connection broke off
 
 
@@ -123,7 +124,11 @@ def _is_ours(error: BaseException) -> bool:
         return error.errno == socket.EAI_MEMORY
     if not isinstance(error, OSError):
         return isinstance(error, MemoryError)
-    return error.errno in _USED_UP or (error.errno in _NO_ROUTE and not has_route())
+    if error.errno in _USED_UP:
+        return True
+    if error.errno == errno.EADDRNOTAVAIL and not _TO_IPV6.search(str(error)):  # no port is left
+        return True
+    return error.errno in _NO_ROUTE and not has_route()
 
 
 def has_route() -> bool:

@@ -193,7 +193,7 @@ class HttpFetcher:
                 answer = await self._answer(url, response, types, largest, began)
         except Exception as error:
             answer = of_error(url, error, response.status if response else 0)
-            if response is None:
+            if answer.status == 0 and answer.reason in (Reason.UNREACHABLE, Reason.TIMEOUT):
                 self._resolver.forget(_name(url))
         return answer if isinstance(answer, Fetch) else replace(answer, seconds=self._clock.now() - began)
 
