@@ -12,11 +12,11 @@ from __future__ import annotations
 import asyncio
 import sys
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
+from math import inf
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -82,7 +82,7 @@ class BodyMemory:
         self.step, self.grace, self.patience = rate * grace, grace, patience
         self.readers: dict[MemoryShare, None] = {}
         self.waiting: dict[MemoryShare, None] = {}  # in the order in which they came
-        self.by_host: Counter[str] = Counter()
+        self.by_host: dict[str, int] = {}  # bytes that the readers of a host hold
         self.passing: MemoryShare | None = None
         self.freed = asyncio.Event()
 
@@ -107,7 +107,7 @@ class MemoryShare:
     def __init__(self, memory: BodyMemory, host: str) -> None:
         self._memory, self._host, self.held = memory, host, 0
         self.source: ByteSource | None = None  # what it reads from, until it is sent away
-        self.came, self._since = memory.clock.now(), 0  # when the last step was done, and the bytes since then
+        self.came, self._since = inf, 0  # when the last step was done, or the first bytes came; the bytes since then
 
     def __enter__(self) -> Self:
         self._memory.readers[self] = None
@@ -119,9 +119,9 @@ class MemoryShare:
         memory = self._memory
         del memory.readers[self]
         memory.taken -= self.held
-        memory.by_host[self._host] -= self.held
-        if not memory.by_host[self._host]:
-            del memory.by_host[self._host]
+        others = memory.by_host.pop(self._host, 0) - self.held
+        if others:
+            memory.by_host[self._host] = others
         if memory.passing is self:
             memory.passing = None
         memory.freed.set()
@@ -130,7 +130,7 @@ class MemoryShare:
         """Note that so many bytes have come. StalledError if they come too slowly."""
         memory, now = self._memory, self._memory.clock.now()
         self._since += count
-        if self._since >= memory.step:
+        if self._since >= memory.step or self.came == inf:
             self.came, self._since = now, 0
         elif now - self.came > memory.grace:
             raise StalledError(f"body: fewer than {memory.step:,.0f} bytes in {memory.grace:g} seconds")
@@ -139,7 +139,7 @@ class MemoryShare:
         memory = self._memory
         if memory.passing is self:
             return True
-        mine, all_taken = memory.by_host[self._host] + count, memory.taken + count
+        mine, all_taken = memory.by_host.get(self._host, 0) + count, memory.taken + count
         if mine <= memory.small:
             return all_taken <= memory.size
         return mine <= memory.size // 4 and all_taken <= memory.size - memory.size // 4
@@ -148,9 +148,10 @@ class MemoryShare:
         """Take so many bytes now if they fit, and say whether they did."""
         if not self.fits(count):
             return False
+        memory = self._memory
         self.held += count
-        self._memory.taken += count
-        self._memory.by_host[self._host] += count
+        memory.taken += count
+        memory.by_host[self._host] = memory.by_host.get(self._host, 0) + count
         return True
 
     async def take(self, count: int) -> None:

@@ -19,14 +19,12 @@ from typing import Any, cast
 import aiohttp
 from aiohttp import ClientRequest, ClientResponse, ClientSession
 from aiohttp.abc import AbstractCookieJar, AbstractResolver, ResolveResult
-from aiohttp.client_middlewares import ClientHandlerType
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
 from forager.errors import ForagerError
 from forager.fetch.body import StalledError
-from forager.fetch.failures import LostError
 from forager.fetch.guard import Guard
 
 LONGEST_HEAD = 262_144  # bytes before the end of a head, with all that comes before it
@@ -79,7 +77,7 @@ class AnswerReader(ResponseHandler):
         self._awaits_head, self._came, self._size, self._began = False, list[bytes](), 0, 0.0
 
     def set_response_params(self, **params: Any) -> None:
-        self._params, self._awaits_head, self._size, self._began = params, True, 0, self._loop.time()
+        self._params, self._awaits_head, self._size = params, True, 0
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
@@ -90,14 +88,11 @@ class AnswerReader(ResponseHandler):
                 super().data_received(data)
             return
         self._came.append(data)
-        self._size += len(data)
         super().data_received(data)
-        if not self._awaits_head:
+        if self._awaits_head:
+            self._limit_head(len(data))
+        else:
             self._came.clear()
-        elif self._size > LONGEST_HEAD:
-            self._give_up(HttpProcessingError(code=400, message=f"a head of more than {LONGEST_HEAD:,} bytes"))
-        elif self.read_timeout and self._loop.time() - self._began > self.read_timeout:
-            self._give_up(StalledError("head: it came too slowly"))
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         """Take a head from the parser. An answer to no request closes the connection, or it would be taken for that to
@@ -126,6 +121,15 @@ class AnswerReader(ResponseHandler):
             came = came[end.end() :]
         if self.exception() is None:
             super().data_received(came)
+
+    def _limit_head(self, more: int) -> None:
+        if not self._size:
+            self._began = self._loop.time()
+        self._size += more
+        if self._size > LONGEST_HEAD:
+            self._give_up(HttpProcessingError(code=400, message=f"a head of more than {LONGEST_HEAD:,} bytes"))
+        elif self.read_timeout and self._loop.time() - self._began > self.read_timeout:
+            self._give_up(StalledError("head: it came too slowly"))
 
     def _give_up(self, error: Exception) -> None:
         self._came.clear()
@@ -209,7 +213,7 @@ def open_session(
         "ssl": tls,
     }
     by_socks = proxy is not None and proxy.scheme.startswith("socks")
-    return ClientSession(
+    session = ClientSession(
         connector=SocksConnector(proxy, **options) if proxy and by_socks else WebConnector(**options),
         timeout=aiohttp.ClientTimeout(total=limits.total, connect=limits.connect, sock_read=limits.read),
         headers=agent,
@@ -219,19 +223,10 @@ def open_session(
         max_line_size=limits.header,
         max_field_size=limits.header,
         max_headers=limits.headers,
-        middlewares=(_asked_once,),
         proxy=None if by_socks else proxy,
     )
-
-
-async def _asked_once(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-    """Middleware: turns a lost connection into an error after which aiohttp does not ask again."""
-    try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise LostError(str(error)) from error
+    session._retry_connection = False  # a host must not be asked twice within its delay
+    return session
 
 
 def any_tls() -> ssl.SSLContext:

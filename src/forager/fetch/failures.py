@@ -30,11 +30,6 @@ _TO_IPV6 = re.compile(r"\('[0-9a-fA-F]*:")
 _TLS_ENDS = (ssl.SSLEOFError, ssl.SSLSyscallError, ssl.SSLZeroReturnError)  # the connection broke off
 
 
-class LostError(Exception):
-    """The connection ended before an answer. This is no aiohttp error, because after some of those aiohttp asks
-    again."""
-
-
 def backoff(url: Url, attempt: int, first: float = FIRST_WAIT, longest: float = LONGEST_WAIT) -> float:
     """Seconds to wait after the given number of failed attempts (1 or more).
 
@@ -143,7 +138,7 @@ def has_route() -> bool:
 
 def _broke_off(error: Exception, causes: list[BaseException]) -> bool:
     """Whether the connection failed or ended early, and what came until then was HTTP."""
-    if isinstance(error, LostError | aiohttp.ClientConnectionError | OSError):
+    if isinstance(error, aiohttp.ClientConnectionError | OSError):
         return not any(isinstance(cause, HttpProcessingError) for cause in causes)
     if isinstance(error, aiohttp.ClientPayloadError):
         last = causes[-1]

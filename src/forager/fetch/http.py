@@ -29,7 +29,7 @@ from forager.fetch.dns import Lookup, MappedNames, Resolver, system_lookup
 from forager.fetch.failures import backoff, of_error, of_status, one_line, retry_after
 from forager.fetch.guard import Guard
 from forager.fetch.login import HeaderSettings, HostHeaders, Logins, LoginSettings, SiteCookies
-from forager.fetch.secrets import LEFT_OUT, SECRET_HEADERS, from_environment
+from forager.fetch.secrets import SECRET_HEADERS, from_environment, without_secrets
 from forager.types import Answer, Exchange, Failure, Fetch, Reason, Redirect, Url
 from forager.web.urls import RULES, UrlRules
 
@@ -52,6 +52,7 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]{1,40})""", re.IGNOREC
 _ABOUT_THE_BODY = (b"content-encoding", b"transfer-encoding", b"content-length")
 _CONTACT = re.compile(r"[^\s@()<>;]+@[^\s@()<>;]+\.[^\s@()<>;]+|https?://[^\s()<>]+")
 _VALIDATOR = re.compile(r"[\x20-\x7e]{1,1000}")
+_SET_COOKIE = frozenset((b"set-cookie",))
 _VALIDATORS = frozenset(("If-None-Match", "If-Modified-Since"))
 
 
@@ -85,11 +86,13 @@ class HttpFetcher:
         self._guard, self._names = Guard(allow), MappedNames(resolve or {})
         self._resolver = Resolver(self._guard, self._clock, lookup, limits.keep_names)
         self._proxy = proxy_url(from_environment(proxy, "[fetch] proxy")) if proxy else None
-        self._headers, self._logins = HostHeaders(headers), Logins(logins, self._clock, self._send_form)
+        self._headers = HostHeaders(headers) if headers else None
+        self._logins = Logins(logins, self._clock, self._send_form) if logins else None
+        self._secret = SECRET_HEADERS | (self._headers.names if self._headers else frozenset())
+        self._is_stranger = not (proxy or headers or logins or cookies)  # then there are no secrets
         self._memory = BodyMemory(
             limits.memory, self._clock, rate=limits.rate, grace=limits.grace, patience=limits.patience
         )
-        self._secret = self._headers.names | SECRET_HEADERS if proxy or headers or logins or cookies else frozenset()
         self._jar: SiteCookies | None = None
         self._session: ClientSession | None = None
         self._mapped: ClientSession | None = None
@@ -97,8 +100,10 @@ class HttpFetcher:
     async def __aenter__(self) -> Self:
         limits, tls, proxy = self._limits, self._tls, self._proxy
         agent = {"User-Agent": self.agent, "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING}
-        if self._cookies or self._logins:
-            self._jar = SiteCookies((lambda host: True) if self._cookies else self._logins.keeps)
+        if self._cookies:
+            self._jar = SiteCookies(lambda host: True)
+        elif self._logins:
+            self._jar = SiteCookies(self._logins.keeps)
         jar = self._jar
         if proxy is None:
             self._session = open_session(limits, agent, self._resolver, guard=self._guard, tls=tls, jar=jar)
@@ -130,7 +135,7 @@ class HttpFetcher:
 
     async def fetch(self, url: Url) -> Answer:
         """The page at a URL. A body that cannot be a page is not read."""
-        return await self._visit(url, PAGE_TYPES, self._limits.largest)
+        return await (self._visit if self._logins else self._ask)(url, PAGE_TYPES, self._limits.largest)
 
     async def fetch_start(self, url: Url, largest: int) -> Answer:
         """What is at a URL, of any type, but of a longer body only the beginning. For robots.txt."""
@@ -163,7 +168,8 @@ class HttpFetcher:
     async def _visit(
         self, url: Url, types: frozenset[str] | None, largest: int, extra: Mapping[str, str] | None = None
     ) -> Answer:
-        if not self._logins:
+        """Ask, after logging in where that is needed."""
+        if self._logins is None:
             return await self._ask(url, types, largest, extra)
         name = _name(url)
         problem = await self._logins.enter(url, name)
@@ -187,9 +193,12 @@ class HttpFetcher:
             where = URL(url, encoded=True)
             if "@" in url:  # credentials do not become a header
                 where = where.with_user(None)
-            session, method = await self._session_for(where), "GET" if form is None else "POST"
-            headers = self._headers_for(where, extra)
-            async with session.request(method, where, allow_redirects=False, headers=headers, data=form) as response:
+            if self._headers is not None:
+                extra = {**self._headers.of(where.raw_host or ""), **(extra or {})}
+            session, method = self._session_for(where), "GET" if form is None else "POST"
+            if self._proxy is not None and session is not self._mapped:
+                await self._resolver.refuse(where.raw_host or "", where.port or 80)
+            async with session.request(method, where, allow_redirects=False, headers=extra, data=form) as response:
                 answer = await self._answer(url, response, types, largest, began)
         except Exception as error:
             answer = of_error(url, error, response.status if response else 0)
@@ -197,22 +206,12 @@ class HttpFetcher:
                 self._resolver.forget(_name(url))
         return answer if isinstance(answer, Fetch) else replace(answer, seconds=self._clock.now() - began)
 
-    async def _session_for(self, where: URL) -> ClientSession:
+    def _session_for(self, where: URL) -> ClientSession:
         """Mapped names have their own connections: an address that is allowed for them is allowed for no other name."""
-        name = where.raw_host or ""
-        session = mapped = self._mapped if self._names.place(name) else None
-        if mapped is None:
-            session = self._session
-            if self._proxy is not None:
-                await self._resolver.refuse(name, where.port or 80)
+        session = self._mapped if self._names.place(where.raw_host or "") else self._session
         if session is None:
             raise ForagerError("the fetcher is closed; use it inside `async with HttpFetcher(...)`")
         return session
-
-    def _headers_for(self, where: URL, extra: Mapping[str, str] | None) -> Mapping[str, str] | None:
-        if not self._headers.names:
-            return extra
-        return {**self._headers.of(where.raw_host or ""), **(extra or {})}
 
     # ---- its answer
 
@@ -228,14 +227,16 @@ class HttpFetcher:
         if status >= 400:
             return self._refused(url, response)
         if status == 304 and not _VALIDATORS.isdisjoint(response.request_info.headers):
-            return self._fetch(url, response, b"", began)
+            header, head = response.headers.get("Content-Type", ""), self._exchange(response, 0)
+            return Fetch(url, b"", _content_type(header), _charset(header), status, self._clock.now() - began, head)
         reason = Reason.BAD_REDIRECT if status >= 300 else Reason.PROTOCOL
         return self._failure(url, response, reason, f"status {status}, which was not asked for")
 
     async def _body(
         self, url: Url, response: ClientResponse, types: frozenset[str] | None, largest: int, began: float
     ) -> Answer:
-        kind, cut = _content_type(response.headers.get("Content-Type", "")), types is None
+        header = response.headers.get("Content-Type", "")
+        kind, cut = _content_type(header), types is None
         if types is not None and kind not in types:
             await _drain(response)
             return self._failure(url, response, Reason.NOT_HTML, kind)
@@ -253,7 +254,8 @@ class HttpFetcher:
             return self._failure(url, response, Reason.TOO_LARGE, f"more than {largest:,} bytes when decompressed")
         except BadCodingError as error:
             return self._failure(url, response, Reason.PROTOCOL, f"not what its Content-Encoding says: {error}")
-        return self._fetch(url, response, body, began)
+        head = self._exchange(response, len(body))
+        return Fetch(url, body, kind, _charset(header), response.status, self._clock.now() - began, head)
 
     def _redirect(self, url: Url, response: ClientResponse) -> Answer:
         text = _location(response)
@@ -277,20 +279,18 @@ class HttpFetcher:
         wait = backoff(url, 1) if asked is None else asked
         return replace(failure, retry_after=wait if again else None)
 
-    def _fetch(self, url: Url, response: ClientResponse, body: bytes, began: float) -> Fetch:
-        header = response.headers.get("Content-Type", "")
-        kind, charset, head = _content_type(header), _charset(header), self._exchange(response, len(body))
-        return Fetch(url, body, kind, charset, response.status, self._clock.now() - began, head)
-
     def _failure(self, url: Url, response: ClientResponse, reason: Reason, detail: str) -> Failure:
         return Failure(url, reason, one_line(detail), status=response.status, exchange=self._exchange(response, 0))
 
     def _exchange(self, response: ClientResponse, length: int) -> Exchange:
-        """Both heads, for the archive: without secrets."""
-        request = _request_head(response, self._secret)
-        left_out = b"set-cookie" if self._keeps_cookies(response) else None
-        address = "" if self._proxy is not None else getattr(response, "address", "")
-        return Exchange(request, _response_head(response, length, left_out), address)
+        exchange = _exchange(response, length)
+        if self._is_stranger:
+            return exchange
+        received = (
+            without_secrets(exchange.response, _SET_COOKIE) if self._keeps_cookies(response) else exchange.response
+        )
+        address = "" if self._proxy is not None else exchange.address  # that of the proxy says nothing of the server
+        return Exchange(without_secrets(exchange.request, self._secret), received, address)
 
     def _keeps_cookies(self, response: ClientResponse) -> bool:
         return self._jar is not None and self._jar.keeps(response.url.raw_host or "")
@@ -350,31 +350,22 @@ def _location(response: ClientResponse) -> str:
     return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in raw) if not raw.isascii() else raw.decode()
 
 
-def _request_head(response: ClientResponse, secret: frozenset[str]) -> bytes:
-    info = response.request_info
-    if secret:
-        known = [(name, LEFT_OUT if name.lower() in secret else value) for name, value in info.headers.items()]
-    else:
-        known = list(info.headers.items())
-    sent = "".join([f"{name}: {value}\r\n" for name, value in known])
-    return f"{info.method} {info.url.raw_path_qs} HTTP/1.1\r\n{sent}\r\n".encode("utf-8", "surrogateescape")
-
-
-def _response_head(response: ClientResponse, length: int, left_out: bytes | None) -> bytes:
-    """The head for a decoded body of that length; 0 if the body is not kept.
+def _exchange(response: ClientResponse, length: int) -> Exchange:
+    """Both heads, for a decoded body of that length; 0 if the body is not kept.
 
     In an archive a head must fit the body stored with it. The body is stored decoded, so Content-Encoding and
     Transfer-Encoding cannot stay, and Content-Length must be that of the decoded body. Their first values are kept
     under the same names with `X-Crawl-` before them, as Common Crawl does. The rest is as received, with its order and
     case.
     """
+    info = response.request_info
+    sent = "".join([f"{name}: {value}\r\n" for name, value in info.headers.items()])
+    request = f"{info.method} {info.url.raw_path_qs} HTTP/1.1\r\n{sent}\r\n".encode("utf-8", "surrogateescape")
     version = response.version or (1, 1)
     line = f"HTTP/{version[0]}.{version[1]} {response.status} {response.reason or ''}"
-    raw: Iterable[tuple[bytes, bytes]] = response.raw_headers
-    if left_out:
-        raw = [(name, LEFT_OUT.encode() if name.lower() == left_out else value) for name, value in raw]
+    received = _headers(response.raw_headers, length)
     status = line.rstrip().encode("utf-8", "surrogateescape")
-    return status + b"\r\n" + _headers(raw, length) + b"\r\n"
+    return Exchange(request, status + b"\r\n" + received + b"\r\n", getattr(response, "address", ""))
 
 
 def _headers(raw: Iterable[tuple[bytes, bytes]], length: int) -> bytes:

@@ -56,7 +56,7 @@ class HostHeaders:
 
     def __init__(self, settings: Sequence[HeaderSettings]) -> None:
         self._rows = [(host_filter(row.hosts), row.name, _header(row)) for row in settings]
-        self.names = frozenset(row.name.lower() for row in settings)
+        self.names = frozenset(row.name.lower().encode() for row in settings)
         self.of = lru_cache(maxsize=10_000)(self._of)
 
     def _of(self, name: str) -> dict[str, str]:
@@ -129,9 +129,6 @@ class Logins:
         self._logins, self._clock, self._send = [HostLogin(row) for row in settings], clock, send
         self.of = lru_cache(maxsize=10_000)(self._of)
         self._forms = frozenset(host(login.url).partition(":")[0] for login in self._logins)
-
-    def __bool__(self) -> bool:
-        return bool(self._logins)
 
     def keeps(self, name: str) -> bool:
         """Whether cookies of a host are kept: where a form is sent, and where it lets us in."""

@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 from forager.errors import ForagerError
 
-LEFT_OUT = "[left out]"
-SECRET_HEADERS = frozenset(("authorization", "cookie", "proxy-authorization"))
+LEFT_OUT = b"[left out]"
+SECRET_HEADERS = frozenset((b"authorization", b"cookie", b"proxy-authorization"))
 HostFilter: TypeAlias = Callable[[str], bool]
 
 
@@ -36,6 +36,12 @@ def from_environment(text: str, key: str) -> str:
         raise ForagerError(f"{key}: the environment variable {error.args[0]} is not set") from None
     except ValueError:
         raise ForagerError(f"{key}: write $NAME for an environment variable, and $$ for a dollar sign") from None
+
+
+def without_secrets(head: bytes, names: frozenset[bytes]) -> bytes:
+    """The head of a request or answer, without the values of some headers (in small letters)."""
+    lines = [line.partition(b":") for line in head.split(b"\r\n")]
+    return b"\r\n".join(name + b": " + LEFT_OUT if name.lower() in names else name + c + v for name, c, v in lines)
 
 
 def host_filter(patterns: Sequence[str]) -> HostFilter:
