@@ -83,6 +83,8 @@ WALK = (
     "crawl {p} --json -vv",
     "crawl {f}/alone.toml",
     "crawl {f}/alone.toml --json",
+    "retry {p}",
+    "retry {p} --reason \x1b[31m",
     "status {p}",
     "status {p} --json",
     "pages {p}",

@@ -147,8 +147,9 @@ def sites_of(hosts: dict[str, int]) -> dict[str, int]:
                 db.execute("INSERT INTO url VALUES (?, ?, '', 0)", (visits, number))
                 row = (visits, visits, visits, datetime(2026, 1, 1, tzinfo=UTC).isoformat())
                 db.execute(
-                    "INSERT INTO visit SELECT ?, 1, ?, ?, 'page', '', '', 200, -1, 0, 0, 1, 1, NULL, '', '', ?, 0, '',"
-                    " 0, 0, 0, 0, NULL, NULL, NULL, NULL",
+                    "INSERT INTO visit (seq, session, asked, answered, outcome, reason, detail, status, parent, depth,"
+                    " relevance, critic, label, asked_at, seconds, title, new_from, new_to, links_at, links_length)"
+                    " SELECT ?, 1, ?, ?, 'page', '', '', 200, -1, 0, 1, '', '', ?, 0, '', 0, 0, 0, 0",
                     row,
                 )
                 visits += 1

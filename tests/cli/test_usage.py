@@ -179,6 +179,7 @@ def test_links_that_failed_are_asked_for_again(
     projects.retry(place, ["dns", "timeout"], ["a.test"])
     assert capsys.readouterr().out == "1,234 links will be asked for again\n"
     assert asked.given == (["dns", "timeout"], ["a.test"])
+    monkeypatch.undo()
     with pytest.raises(ForagerError, match="no reason named 'tiemout'; nearest: timeout"):
         projects.retry(place, ["tiemout"], None)
 

@@ -1,6 +1,6 @@
 """The command line: from words to calls of the library, and from results to text. It decides nothing itself.
 
-projects    crawl, pages, why, search, export, seeds          status     status
+projects    crawl, retry, pages, why, search, export, seeds          status     status
 topics      new, topic show, topic from-courses, label, retrain
 judge       judge
 teach       teach record, teach import
@@ -50,7 +50,7 @@ def forager(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(topics.new, projects.crawl, status, projects.pages, projects.why, projects.search),
+    *(topics.new, projects.crawl, projects.retry, status, projects.pages, projects.why, projects.search),
     *(projects.export, topics.label, topics.retrain, judge, terms, train),
     *(installed.strategies, installed.critics, installed.doctor),
 )

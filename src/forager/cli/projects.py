@@ -22,7 +22,7 @@ from forager.config import read_config
 from forager.crawl.folder import read_seeds
 from forager.crawl.loop import Crawl
 from forager.crawl.stats import CrawlStats
-from forager.errors import ForagerError, unknown
+from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue, Entry, SearchIndex
 from forager.types import FIRST_OF_ALL, Reason
@@ -162,10 +162,7 @@ def retry(
     host: Annotated[list[str] | None, typer.Option(help="only links to this host; repeat for more")] = None,
 ) -> None:
     """Let the next crawl ask again for links that failed. `forager status` lists the reasons."""
-    for name in reason or []:
-        if name not in list(Reason):
-            raise unknown("reason", name, Reason)
-    count = Project(project).retry(reason or [], host or [])  # type: ignore[attr-defined]
+    count = Project(project).retry(reason or [], host or [])
     put(f"{count:,} links will be asked for again")
 
 

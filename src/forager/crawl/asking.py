@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf
 
 from forager.clock import Clock
 from forager.config import FrontierConfig
 from forager.crawl.build import Ask, HostRules, OpenWeb
+from forager.crawl.health import Setback
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.types import Answer, Candidate, Failure, Fetch, Locates, Miss, Reason, Redirect, Trace, Url, Visit
+from forager.watch import CrawlLog
 from forager.web.urls import host
 
 LARGE, MANY_TAGS = 250_000, 2_500  # bytes and tags of a body that is parsed beside the loop
@@ -54,9 +57,16 @@ class Asker:
     """Asks a web for links, and takes in what comes."""
 
     def __init__(
-        self, web: OpenWeb, limits: FrontierConfig, clock: Clock, state: CrawlState, step: Step, read: Reader
+        self,
+        web: OpenWeb,
+        limits: FrontierConfig,
+        clock: Clock,
+        state: CrawlState,
+        step: Step,
+        read: Reader,
+        log: CrawlLog,
     ) -> None:
-        self._web, self._limits, self._clock = web, limits, clock
+        self._web, self._limits, self._clock, self._log = web, limits, clock, log
         self._facts, self._frontier, self._stats, self._health = state.facts, state.frontier, state.stats, state.health
         self._step, self._read = step, read
 
@@ -87,7 +97,7 @@ class Asker:
             return await self._read_rules(turn, url)
         if rules is not None and not await self._allows(rules, url):
             refusal = Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
-            return self._step.miss(refusal, refusal, self._trace(turn))
+            return self._missed(refusal, refusal, self._trace(turn))
         answer = await self._fetch(turn, url, rules)
         trace = self._trace(turn)
         if isinstance(answer, Failure):
@@ -143,13 +153,15 @@ class Asker:
 
     def _heard(self, turn: _Turn) -> None:
         turn.answered = True
+        if self._health.network.down_since is not None:
+            self._log.info("network up", seconds=self._clock.now() - self._health.network.down_since)
         self._health.answered(turn.candidate.lane)
 
     async def _take(self, answer: Fetch, trace: Trace) -> Visit | Miss | None:
         self._stats.bytes += len(answer.body)
         page = await self._clock.beside(self._read, answer) if _is_large(answer.body) else self._read(answer)
         if isinstance(page, Failure):
-            return self._step.miss(page, answer, trace)
+            return self._missed(page, answer, trace)
         began, came = self._clock.now(), (answer, page)
         visit = self._step.take_in(Arrival(lambda: came, trace))
         self._stats.note_pause(self._clock.now() - began)
@@ -160,15 +172,32 @@ class Asker:
         and one too many of a link, is a miss."""
         if failure.retry_after is None:
             self._heard(turn)
-            return self._step.miss(failure, failure, trace)
+            return self._missed(failure, failure, trace)
         candidate, now = turn.candidate, self._clock.now()
+        was_up = self._health.network.down_since is None
         setback = self._health.setback(failure, candidate.lane, None if robots else candidate.id, now)
         turn.rest, turn.answered = max(turn.rest, setback.rest), failure.status > 0
+        self._tell(failure, setback, was_up)
         if setback.final:
-            return self._step.miss(failure, failure, trace)
+            return self._missed(failure, failure, trace)
         self._step.put_off(failure, trace, setback)
         self._frontier.retry(candidate, now + setback.wait)
         return None
+
+    def _missed(self, failure: Failure, answer: Answer, trace: Trace) -> Miss:
+        self._log.debug("miss", url=failure.url, reason=failure.reason, detail=failure.detail)
+        return self._step.miss(failure, answer, trace)
+
+    def _tell(self, failure: Failure, setback: Setback, was_up: bool) -> None:
+        facts = {"reason": failure.reason, "detail": failure.detail}
+        self._log.debug("put off", url=failure.url, attempt=setback.attempt, seconds=setback.wait, **facts)
+        if self._health.network.down_since is not None:
+            if was_up:
+                self._log.warning("network down", **facts)
+        elif setback.rest == inf:
+            self._log.warning("host given up", host=host(failure.url), **facts)
+        elif setback.rest > 0:
+            self._log.warning("host rests", host=host(failure.url), seconds=setback.rest, **facts)
 
     def _trace(self, turn: _Turn) -> Trace:
         id = turn.candidate.id

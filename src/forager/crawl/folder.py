@@ -28,6 +28,7 @@ from forager.errors import ForagerError, unknown
 from forager.learn.tfidf import Query
 from forager.store import ReturnedUrl, Store
 from forager.types import Critic, Fetcher, Reason, Visit
+from forager.watch import open_log, serve_metrics
 from forager.web.urls import RULES
 
 Began: TypeAlias = Callable[[Crawl, list[str]], None]  # told the crawl, and notes for people
@@ -119,24 +120,42 @@ class CrawlFolder:
         clock = clock_of(self.config)
         critic = critic or critic_of(self.config)  # before anything is written, because it may be wrong
         strategy = strategy_of(self.config, critic, query)
-        with self._store(clock) as store:
+        with self._store(clock) as store, open_log(self.folder, self.config) as log:
             crawl = resume(
-                self.config, store, critic=critic, strategy=strategy, clock=clock, fetcher=fetcher, folder=self.folder
+                *(self.config, store),
+                critic=critic,
+                strategy=strategy,
+                clock=clock,
+                fetcher=fetcher,
+                folder=self.folder,
+                log=log,
             )
-            began(crawl, [*store.warnings, *changes_since(store, self.config)])
-            session = store.begin_session(msgspec.json.encode(self.config).decode(), version("forager"))
-            try:
-                async with aclosing(crawl.visits()) as visits:
-                    async for visit in visits:
-                        each(visit)
-            except asyncio.CancelledError:
-                crawl.stats.stopped = "stopped at once"
-                raise
-            finally:
-                store.end_session(session, crawl.stats.stopped or "failed")
-                if crawl.stats.stopped:  # else a step has failed, and the strategy may know what is not stored
-                    crawl.checkpoint()
+            with serve_metrics(self.config.log.metrics, crawl.figures):
+                notes = [*store.warnings, *changes_since(store, self.config)]
+                for note in notes:
+                    log.warning("note", said=note)
+                began(crawl, notes)
+                await self._run(crawl, store, each)
         return crawl.stats
+
+    async def _run(self, crawl: Crawl, store: Store, each: Each) -> None:
+        """Crawl, as one session of the store."""
+        now, log = version("forager"), crawl.log
+        session = store.begin_session(msgspec.json.encode(self.config).decode(), now)
+        log.info("session began", version=now, pages=crawl.stats.pages, waiting=len(crawl.frontier))
+        try:
+            async with aclosing(crawl.visits()) as visits:
+                async for visit in visits:
+                    each(visit)
+        except asyncio.CancelledError:
+            crawl.stats.stopped = "stopped at once"
+            raise
+        finally:
+            reason = crawl.stats.stopped or "failed"
+            store.end_session(session, reason)
+            log.info("session ended", pages=crawl.stats.pages, requests=crawl.stats.requests, reason=reason)
+            if crawl.stats.stopped:  # else a step has failed, and the strategy may know what is not stored
+                crawl.checkpoint()
 
     def _store(self, clock: Clock) -> Store:
         settings = self.config.store

@@ -34,15 +34,16 @@ from forager.crawl.flights import Flights
 from forager.crawl.state import CrawlState
 from forager.crawl.stats import CrawlStats
 from forager.crawl.step import Reader, Step
-from forager.crawl.sweep import Sweep
-from forager.types import Answer, Candidate, Critic, Fetcher, Strategy, Taken, Visit
+from forager.crawl.sweeping import SweepsBeside
+from forager.types import Answer, Critic, Fetcher, Strategy, Taken, Visit
+from forager.watch import CrawlFigures, CrawlLog
 from forager.web.page import parse
 from forager.web.scope import Scope
 
 COMMIT = 0.2  # seconds; what was taken in waits no longer than this to be committed, however slow the next answer is
 IN_FLIGHT = 64  # requests at once on the network
+SLOW = 0.05  # seconds; a commit that takes longer is noted
 GRACE = 5.0  # seconds that requests have to end when the crawl is stopped
-TRIES = 16  # links that are scored again, while a sweep goes on, before one is asked for
 
 
 class Keeper(Protocol):
@@ -93,11 +94,13 @@ class Crawl:
         read: Reader | None = None,
         state: CrawlState | None = None,
         keeper: Keeper | None = None,
+        log: CrawlLog | None = None,
     ) -> None:
         """A `fetcher` of your own is asked without robots.txt. With a `state` the crawl goes on from there; without
         one it begins with the seeds."""
         self.seeds = seeds_of(config, rules_of(config))
         self.config = config
+        self.log = log or CrawlLog()
         self.critic = critic or critic_of(config)
         self.strategy = strategy or strategy_of(config, self.critic)
         self.scope = scope or scope_of(config, self.seeds)
@@ -119,8 +122,7 @@ class Crawl:
         self._stopped: asyncio.Future[None] | None = None  # done when `stop` is called; None: it does not run
         self._stopping_since: float | None = None
         self._running = False
-        self._sweep: Sweep | None = None
-        self._sweeping: asyncio.Future[None] | None = None
+        self._sweeps = SweepsBeside(self.state, self.step, self.strategy.combine.policy, self._clock, self.log)
         self._resting: asyncio.Future[None] | None = None  # while nothing is in flight
         self._rests_until: float | None = None
 
@@ -172,12 +174,30 @@ class Crawl:
             return f"all hosts rest, for {self._rests_until - now:.0f} s more"
         return ""
 
+    def figures(self) -> CrawlFigures:
+        """The crawl in numbers, for whoever watches it. Any thread may ask."""
+        stats = self.stats
+        return CrawlFigures(
+            pages=stats.pages,
+            requests=stats.requests,
+            bytes=stats.bytes,
+            relevance=stats.relevance,
+            recent_harvest=stats.recent_harvest,
+            misses={str(reason): count for reason, count in dict(stats.misses).items()},
+            waiting=len(self.frontier),
+            hosts=self.facts.addresses.host_count,
+            in_flight=len(self._flights),
+            longest_pause=stats.longest_step,
+            commits=stats.commits,
+            sweeps=stats.sweeps,
+        )
+
     # ---- the loop
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Crawl until something stops it; yields each page as it is taken in."""
         async with self._open_web() as web:
-            asker = Asker(web, self.config.frontier, self._clock, self.state, self.step, self._read)
+            asker = Asker(web, self.config.frontier, self._clock, self.state, self.step, self._read, self.log)
             async with aclosing(self._visits(asker)) as visits:
                 async for visit in visits:
                     yield visit
@@ -205,9 +225,7 @@ class Crawl:
                     yield visit
                     self._sweep_if_due()
                 self._commit_if_due()
-                if self._sweeping is not None and self._sweeping.done():
-                    self._sweeping.result()  # raises what the strategy raised
-                    self._sweeping = None
+                self._sweeps.check()
                 if self._stopping_since is not None and self._clock.now() - self._stopping_since >= GRACE:
                     await self._flights.give_up()
         finally:
@@ -222,7 +240,7 @@ class Crawl:
             full = self._full_until(now)
             if full is not None:
                 return full
-            candidate = self._acquire(now, strangers)
+            candidate = self._sweeps.acquire(now, strangers)
             if candidate is None:
                 due = self.frontier.next_due(strangers=strangers)
                 return inf if due is None else due
@@ -240,21 +258,6 @@ class Crawl:
         if len(self._flights):
             return inf
         return network.probe_at if network.probe_at > now else None
-
-    def _acquire(self, now: float, strangers: bool) -> Candidate | None:
-        """The best that may be asked. While a sweep goes on, one whose new score is lower waits again with that."""
-        candidate = self.frontier.acquire(now, strangers=strangers)
-        for _ in range(TRIES):
-            if candidate is None or self._sweep is None:
-                break
-            ids, scores, links = self._sweep.score_now(candidate.id)
-            if not len(ids) or scores[0] >= candidate.score:
-                break
-            self.frontier.retry(candidate, now)
-            self.frontier.release(candidate, now, 0.0, page=False)
-            self.step.swap(ids, scores, links)
-            candidate = self.frontier.acquire(now, strangers=strangers)
-        return candidate
 
     async def _rest(self, start: float) -> bool:
         """Nothing is in flight: wait until something may be asked, if ever it may."""
@@ -314,43 +317,33 @@ class Crawl:
     async def _land_all(self) -> None:
         """Give up what is in flight: its links wait again."""
         self._running = False
-        if self._sweep is not None:
-            self._sweep.stop()
+        self._sweeps.stop()
         await self._flights.give_up()
-        if self._sweeping is not None:
-            sweeping, self._sweeping = self._sweeping, None
-            await sweeping  # a strategy's error is not lost
+        await self._sweeps.ended()
 
     def _sweep_if_due(self) -> None:
-        """After a page. On the wall's clock a sweep runs beside the loop; one that is due meanwhile is skipped."""
+        """After a page. On the wall's clock a sweep runs beside the loop."""
         strategy = self.step.due_to_rescore
         if strategy is None:
             return
         if isinstance(self._clock, VirtualClock) or not self._running:
             self.step.sweep()
-        elif self._sweep is None:
-            self._sweep = Sweep(strategy, self.strategy.combine.policy, self.facts, self.frontier)
-            self._sweeping = asyncio.ensure_future(self._sweep_beside(self._sweep))
         else:
-            self.stats.sweeps_skipped += 1
-
-    async def _sweep_beside(self, sweep: Sweep) -> None:
-        ids, scores, links = await sweep.run()
-        began = self._clock.now()
-        self.step.swap(ids, scores, links)
-        self.stats.note_pause(self._clock.now() - began)
-        self.stats.sweeps += 1
-        self._sweep = None
+            self._sweeps.begin(strategy)
 
     def _commit_if_due(self) -> None:
         if self._keeper and self._keeper.due(self._clock.now()):
-            began = self._clock.now()
             self._commit(self._keeper)
-            self.stats.note_pause(self._clock.now() - began)
 
     def _commit(self, keeper: Keeper) -> None:
+        began = self._clock.now()
         keeper.commit()
         keeper.checkpoint()
+        took = self._clock.now() - began
+        self.stats.commits += 1
+        self.stats.note_pause(took)
+        if took > SLOW:
+            self.log.warning("slow commit", seconds=took)
 
     def _spent(self, start: float, in_flight: int) -> str:
         """Why nothing more may be asked, in words; "" if it may."""

@@ -46,6 +46,7 @@ from forager.types import (
     Trace,
     Url,
 )
+from forager.watch import CrawlLog
 from forager.web.page import parse
 from forager.web.scope import Scope
 
@@ -61,6 +62,7 @@ def resume(
     clock: Clock,
     fetcher: Fetcher | None = None,
     folder: Path | None = None,
+    log: CrawlLog | None = None,
 ) -> Crawl:
     """The crawl of a store: a new one if the store is empty, else the one that was stopped, ready to go on."""
     rules = rules_of(config)
@@ -80,7 +82,15 @@ def resume(
     _drop_out_of_scope(state, scope)
     keeper = StoreKeeper(store, state, strategy, clock, last)
     return Crawl(
-        config, critic=critic, strategy=strategy, scope=scope, fetcher=fetcher, clock=clock, state=state, keeper=keeper
+        config,
+        critic=critic,
+        strategy=strategy,
+        scope=scope,
+        fetcher=fetcher,
+        clock=clock,
+        state=state,
+        keeper=keeper,
+        log=log,
     )
 
 
