@@ -276,6 +276,7 @@ class Failure:
     seconds: float = 0.0
     status: int = 0  # 0: there was no answer
     exchange: Exchange | None = None
+    reached: bool = False  # somebody was there, though no answer may have come
 
 
 Answer: TypeAlias = Fetch | Redirect | Failure

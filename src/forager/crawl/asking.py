@@ -10,9 +10,11 @@ from math import inf
 from forager.clock import Clock
 from forager.config import FrontierConfig
 from forager.crawl.build import Ask, HostRules, OpenWeb
+from forager.crawl.flights import CROWDED_OUT
 from forager.crawl.health import Setback
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
+from forager.fetch.failures import backoff
 from forager.types import Answer, Candidate, Failure, Fetch, Locates, Miss, Reason, Redirect, Trace, Url, Visit
 from forager.watch import CrawlLog
 from forager.web.urls import host
@@ -76,10 +78,12 @@ class Asker:
         turn = _Turn(candidate)
         try:
             outcome = await self._ask(turn, self._facts.addresses[candidate.id])
-        except asyncio.CancelledError:
-            self._frontier.retry(candidate, self._clock.now())
-            turn.rest = max(turn.rest, self._limits.delay)
-            raise
+        except asyncio.CancelledError as ended:
+            if ended.args != (CROWDED_OUT,):
+                self._frontier.retry(candidate, self._clock.now())
+                turn.rest = max(turn.rest, self._limits.delay)
+                raise
+            outcome = self._crowded_out(turn)
         finally:
             page = isinstance(outcome, Visit)
             self._frontier.release(candidate, self._clock.now(), turn.rest, page=page, answered=turn.answered)
@@ -106,6 +110,13 @@ class Asker:
         if isinstance(answer, Redirect):
             return self._step.redirect(answer, turn.candidate, trace)
         return await self._take(answer, trace)
+
+    def _crowded_out(self, turn: _Turn) -> Miss | None:
+        url = self._facts.addresses[turn.candidate.id]
+        detail = "head: silent while others waited"
+        return self._failed(
+            turn, Failure(url, Reason.TIMEOUT, detail, backoff(url, 1), reached=True), self._trace(turn)
+        )
 
     async def _locate(self, turn: _Turn, url: Url) -> str | Failure:
         """The address of a host that was never asked; "" if it does not matter, or is known."""

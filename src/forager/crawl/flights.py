@@ -12,6 +12,8 @@ from forager.types import Miss, Visit
 
 SILENT = 1.0  # seconds; a request that takes longer makes room for another
 IN_ALL = 4  # times as many requests as there is room for, with those that made room
+PATIENT = 5.0  # seconds; a stranger that is silent for longer may be crowded out by others
+CROWDED_OUT = "crowded out"
 STRANGERS = 0.75  # of all requests may go to hosts that did not answer last time; the rest is for those that did
 
 
@@ -53,6 +55,17 @@ class Flights:
             return True
         strangers = sum(flight.stranger for flight in self._tasks.values())
         return strangers < STRANGERS * IN_ALL * self.most
+
+    def crowd_out(self, now: float) -> bool:
+        """End the request to the stranger that has been silent for longest, if that is long enough."""
+        for task, flight in self._tasks.items():
+            if now - flight.began < PATIENT:
+                return False
+            if flight.stranger:
+                self._tasks[task] = flight._replace(stranger=False)  # it does not count any more
+                task.cancel(CROWDED_OUT)
+                return True
+        return False
 
     async def landed(self, until: float, stopped: asyncio.Future[None] | None) -> list[Visit]:
         """Wait for the first requests to end, at most until then, or until `stopped` is done. Their pages, in order of

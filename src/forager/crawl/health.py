@@ -35,6 +35,11 @@ MAY_PASS = frozenset(
 ABOUT_THE_HOST = frozenset((429, 502, 503, 504))
 
 
+def is_silent(failure: Failure) -> bool:
+    """Whether no answer came at all."""
+    return failure.status == 0 and failure.reason in ANSWERLESS
+
+
 class Setback(NamedTuple):
     """What follows from a failure that may pass."""
 
@@ -114,13 +119,13 @@ class Health:
 
     def setback(self, failure: Failure, host: int, id: int | None, now: float) -> Setback:
         """What follows from a failure that may pass. `id`: of the link; None if it was not the link that was asked."""
-        if failure.reason in ANSWERLESS:
+        if not is_silent(failure):
+            self.network.heard(host)
+        elif not failure.reached:
             self.network.silent(host, failure, now)
             if self.network.down_since is not None:
                 gap = self.network.probe_at - now
                 return Setback(gap, gap, 0 if id is None else self.attempts[id])
-        else:
-            self.network.heard(host)
         known = self._host(host)
         was_well = known.failures == 0
         rest = self._rest(known, failure, now)
@@ -133,7 +138,7 @@ class Health:
 
     def _rest(self, known: HostHealth, failure: Failure, now: float) -> float:
         """How long the host should rest; 0 if the failure is not its own."""
-        if failure.reason not in ANSWERLESS:
+        if not is_silent(failure):
             known.answered = True
             if failure.reason is not Reason.BUSY and failure.status not in ABOUT_THE_HOST:
                 known.failures, known.since = 0, inf

@@ -43,6 +43,7 @@ from forager.web.scope import Scope
 COMMIT = 0.2  # seconds; what was taken in waits no longer than this to be committed, however slow the next answer is
 IN_FLIGHT = 64  # requests at once on the network
 SLOW = 0.05  # seconds; a commit that takes longer is noted
+SHORTLY = 0.5  # seconds after which it is tried again whether silent hosts have to give way
 GRACE = 5.0  # seconds that requests have to end when the crawl is stopped
 
 
@@ -242,8 +243,10 @@ class Crawl:
                 return full
             candidate = self._sweeps.acquire(now, strangers)
             if candidate is None:
+                if not strangers and self.frontier.next_due() == now and self._flights.crowd_out(now):
+                    continue
                 due = self.frontier.next_due(strangers=strangers)
-                return inf if due is None else due
+                return now + SHORTLY if not strangers else inf if due is None else due
             self._flights.launch(asker.visit(candidate), stranger=not self.frontier.is_known(candidate.lane))
         if self._stopping_since is None and self._spent(start, 0):
             self._stopping_since = self._clock.now()

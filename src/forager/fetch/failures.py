@@ -22,6 +22,7 @@ from forager.types import Failure, Reason, Url
 
 FIRST_WAIT = 10.0  # seconds
 LONGEST_WAIT = 3600.0
+CONNECT = "connect:"  # how the detail of a time-out begins if nobody was reached
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _NEVER = {501, 505}  # the statuses of 5xx after which asking again does not help
 _USED_UP = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}  # files and memory
@@ -70,7 +71,8 @@ def of_status(status: int, asked_wait: float | None) -> tuple[Reason, bool]:
 def of_error(url: Url, error: Exception, status: int = 0) -> Failure:
     """The failure for an exception of the client. `status` is that of the answer, if its head had come."""
     reason, detail, again = _explained(error, in_body=status != 0)
-    return Failure(url, reason, one_line(detail), backoff(url, 1) if again else None, status=status)
+    reached = status != 0 or (reason is Reason.TIMEOUT and not detail.startswith(CONNECT))
+    return Failure(url, reason, one_line(detail), backoff(url, 1) if again else None, status=status, reached=reached)
 
 
 def one_line(text: str) -> str:
@@ -106,7 +108,7 @@ def _too_long(error: Exception, *, in_body: bool) -> str:
     if isinstance(error, StalledError):
         return str(error)
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return "connect: no connection in the time allowed"
+        return f"{CONNECT} no connection in the time allowed"
     what = "body" if in_body else "head"
     if isinstance(error, aiohttp.SocketTimeoutError):
         return f"{what}: nothing came for too long"
