@@ -15,7 +15,9 @@ Other packages add commands as entry points of the group `forager.commands`, eac
 
 from __future__ import annotations
 
+import errno
 import sys
+import warnings
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Annotated
@@ -29,8 +31,10 @@ from forager.cli.teach import teach
 from forager.cli.terms import terms
 from forager.cli.train import train
 from forager.errors import ForagerError
+from forager.store import DamageWarning
 
 GROUP = "forager.commands"
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)  # what a folder answers that cannot be written
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -75,10 +79,24 @@ def _add_plugins() -> None:
 _add_plugins()
 
 
+def _show_warning(message: Warning | str, category: type[Warning], *place: object) -> None:
+    """A warning for users, in one line. Those for programmers are not shown."""
+    if issubclass(category, DamageWarning):
+        print(f"forager: {message}", file=sys.stderr)
+
+
 def main() -> None:
-    """Exit codes: 0 done, 1 the doctor found a problem, 2 wrong input, 130 stopped at once."""
+    """Exit codes: 0 done, 1 the doctor or `verify` found a problem, 2 wrong input, 130 stopped at once."""
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         app()
     except ForagerError as error:
-        print(f"forager: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        problem = str(error)
+    except OSError as error:
+        if error.errno not in _NOT_ALLOWED:
+            raise
+        problem = f"{error.filename or 'a file'} cannot be used: {error.strerror}"
+    else:
+        return
+    print(f"forager: {problem}", file=sys.stderr)
+    raise SystemExit(2)

@@ -5,12 +5,15 @@
 
 from forager.store.catalogue import Catalogue, Entry, ProjectStatus, Waypoint, aliases
 from forager.store.commit import Store
+from forager.store.damage import DamagedError, DamageWarning
 from forager.store.records import CrawlSession, NewUrl, Record, RecordOutcome, Rejudged, Stored, StoreFull, UrlColumns
 from forager.store.search import Hit, SearchIndex
 
 __all__ = [
     "Catalogue",
     "CrawlSession",
+    "DamageWarning",
+    "DamagedError",
     "Entry",
     "Hit",
     "NewUrl",
