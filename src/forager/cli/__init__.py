@@ -8,6 +8,7 @@ train       train
 taxonomy    taxonomy import, list, show, prune
 terms       terms
 installed   doctor, strategies, critics
+mending     verify, recover
 progress    how far a command is        terminal   what the commands share
 
 Other packages add commands as entry points of the group `forager.commands`, each a function or a Typer group.
@@ -24,7 +25,7 @@ from typing import Annotated
 
 import typer
 
-from forager.cli import installed, projects, topics
+from forager.cli import installed, mending, projects, topics
 from forager.cli.judge import judge
 from forager.cli.taxonomy import taxonomy
 from forager.cli.teach import teach
@@ -51,6 +52,7 @@ def forager(
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(topics.new, projects.crawl, projects.status, projects.pages, projects.why, projects.search),
     *(projects.export, topics.label, topics.retrain, judge, terms, train),
+    *(mending.verify, mending.recover),
     *(installed.strategies, installed.critics, installed.doctor),
 )
 for command in COMMANDS:

@@ -6,18 +6,24 @@
 from forager.store.catalogue import Catalogue, Entry, ProjectStatus, Waypoint, aliases
 from forager.store.commit import Store
 from forager.store.damage import DamagedError, DamageWarning
+from forager.store.rebuild import OldCatalogue, RebuiltStore, old_catalogue
 from forager.store.records import CrawlSession, NewUrl, Record, RecordOutcome, Rejudged, Stored, StoreFull, UrlColumns
 from forager.store.search import Hit, SearchIndex
+from forager.store.verify import CheckResult, Finding, verify
 
 __all__ = [
     "Catalogue",
+    "CheckResult",
     "CrawlSession",
     "DamageWarning",
     "DamagedError",
     "Entry",
+    "Finding",
     "Hit",
     "NewUrl",
+    "OldCatalogue",
     "ProjectStatus",
+    "RebuiltStore",
     "Record",
     "RecordOutcome",
     "Rejudged",
@@ -28,4 +34,6 @@ __all__ = [
     "UrlColumns",
     "Waypoint",
     "aliases",
+    "old_catalogue",
+    "verify",
 ]

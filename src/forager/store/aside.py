@@ -82,12 +82,11 @@ class Aside:
         """A line for people, if anything was moved."""
         if not self.moved:
             return []
-        files = ", ".join(f"{size:,} bytes of {name}" for name, size in self.moved.items())
+        names = list(self.moved)
+        files = f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''}"
+        what = f"crawl.sqlite does not know {sum(self.moved.values()):,} bytes of {files}"
         where = self.place.relative_to(self._folder)
-        return [
-            f"crawl.sqlite does not know {files}: moved to {where}, nothing is lost; forager recover {self._folder} "
-            "takes it in again"
-        ]
+        return [f"{what}: moved to {where}, nothing is lost; forager recover {self._folder} takes it in again"]
 
 
 def _free(place: Path) -> Path:

@@ -20,6 +20,7 @@ from forager.store.reading import (
     members_at,
     no_links,
     number,
+    read_project,
     read_records,
     read_sessions,
     read_urls,
@@ -132,7 +133,7 @@ class Catalogue:
     @property
     def project(self) -> str:
         """The id of the project; no other project has it."""
-        return str(self._db.execute("SELECT id FROM project").fetchone()[0])
+        return str(read_project(self._db))
 
     @property
     def last_seq(self) -> int:
@@ -166,11 +167,10 @@ class Catalogue:
         """The entries in rows of the database, without those that are damaged."""
         for url, parent, *values in rows:
             row = visit_row(values)
-            entry = None if row is None else _entry(row, url, parent)
-            if entry is None:
+            if row is None:
                 self._lost.add(values[0])
             else:
-                yield entry
+                yield _entry(row, url, parent)
 
     def count(self, *, min_relevance: float | None = None, after: int = -1) -> int:
         """How many pages `pages` gives."""
@@ -272,28 +272,24 @@ class Catalogue:
             return {}
 
 
-def _entry(row: VisitRow, url: str, parent: str | None) -> Entry | None:
-    """None if the row has no checksum and cannot be right."""
-    try:
-        return Entry(
-            *(row.seq, row.answered, url, row.outcome, row.reason, row.detail, row.status),
-            *(parent, None if parent is None else row.parent),
-            depth=row.depth,
-            score=number(row.score),
-            relevance=number(row.relevance),
-            raw=number(row.raw),
-            topics=floats(row.topics),
-            critic=row.critic,
-            label=row.label,
-            asked_at=moment(row.asked_at),
-            seconds=row.seconds,
-            title=row.title,
-            warc=row.warc,
-            members=row.members,
-            digest=row.digest,
-        )
-    except (ValueError, TypeError):
-        return None
+def _entry(row: VisitRow, url: str, parent: str | None) -> Entry:
+    return Entry(
+        *(row.seq, row.answered, url, row.outcome, row.reason, row.detail, row.status),
+        *(parent, None if parent is None else row.parent),
+        depth=row.depth,
+        score=number(row.score),
+        relevance=number(row.relevance),
+        raw=number(row.raw),
+        topics=floats(row.topics),
+        critic=row.critic,
+        label=row.label,
+        asked_at=moment(row.asked_at),
+        seconds=row.seconds,
+        title=row.title,
+        warc=row.warc,
+        members=row.members,
+        digest=row.digest,
+    )
 
 
 # ---- redirects

@@ -24,7 +24,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
-from uuid import UUID
 
 from forager.clock import Clock, WallClock
 from forager.errors import ForagerError
@@ -34,7 +33,15 @@ from forager.store.damage import DamagedError, row_checksum
 from forager.store.links import LinkPieces
 from forager.store.lock import Lock, refuse_network
 from forager.store.models import Checkpoints
-from forager.store.reading import answer_at, read_hosts, read_records, read_sessions, read_urls
+from forager.store.reading import (
+    answer_at,
+    read_hosts,
+    read_lengths,
+    read_project,
+    read_records,
+    read_sessions,
+    read_urls,
+)
 from forager.store.records import CrawlSession, NewUrl, Record, Rejudged, Stored, StoreFull, UrlColumns, stamp
 from forager.store.rows import INSERT_VISIT, REJUDGE, VISIT_COLUMNS, VisitRow, rejudged_row, row_of, seal_of, visit_row
 from forager.store.schema import open_database
@@ -125,8 +132,8 @@ class Store:
         self._session = -1
 
     def _open_files(self, warc_size: int) -> None:
-        lengths, now = dict(self._db.execute("SELECT name, length FROM file")), self._clock.utc()
-        project = UUID(self._db.execute("SELECT id FROM project").fetchone()[0])
+        lengths, now = read_lengths(self._db), self._clock.utc()
+        project = read_project(self._db)
         self._files = FlatFiles(self.folder, lengths, project, self.last_seq, warc_size=warc_size, now=now)
         self._closing(self._files.close)
         self._links, self._warc = self._files.links, self._files.warc
@@ -158,8 +165,11 @@ class Store:
 
     # ---- writing
 
-    def add(self, record: Record, archived: ArchivedAnswer | None = None) -> None:
-        """Queue a record for the next commit. `archived`: its answer is in the archive already, there."""
+    def add(self, record: Record) -> None:
+        """Queue a record for the next commit."""
+        self._add(record, None)
+
+    def _add(self, record: Record, archived: ArchivedAnswer | None) -> None:
         expected = self.last_seq + self.pending + 1
         if record.seq != expected:
             raise ValueError(f"record {record.seq} where {expected} comes next")

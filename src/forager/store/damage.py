@@ -1,7 +1,7 @@
 """Damage: what the disk gives back is not what was written. It is noticed by checksums, told, and never passed on.
 
 A row has a checksum of its values, a piece of a flat file has one in its row, and the URLs of a group have one
-together. A WARC record is a gzip member, which brings its own. Rows of projects before version 5 have none.
+together. A WARC record is a gzip member, which brings its own.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _telling(call: Callable[..., T]) -> Callable[..., T]:
     def told(cursor: sqlite3.Cursor, *given: Any) -> T:
         try:
             return call(cursor, *given)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # its message may be no text either
             raise _told(error, cursor.connection) from error
 
     return told
@@ -95,13 +95,16 @@ class Database(sqlite3.Connection):
 
     path: Path | None = None  # for messages
 
-    def cursor(self, factory: Any = _Cursor) -> Any:
-        return super().cursor(factory)
+    def execute(self, *given: Any) -> Any:
+        return self.cursor(_Cursor).execute(*given)
+
+    def executemany(self, *given: Any) -> Any:
+        return self.cursor(_Cursor).executemany(*given)
 
 
-def _told(error: sqlite3.DatabaseError, db: sqlite3.Connection) -> Exception:
+def _told(error: sqlite3.DatabaseError | UnicodeDecodeError, db: sqlite3.Connection) -> Exception:
     name = getattr(error, "sqlite_errorname", "")
-    if not name.startswith(_DAMAGED) and _NO_TEXT not in str(error):
+    if isinstance(error, sqlite3.DatabaseError) and not name.startswith(_DAMAGED) and _NO_TEXT not in str(error):
         return error
     return damaged_database(getattr(db, "path", None), str(error))
 

@@ -62,8 +62,8 @@ class LinkPieces:
     def of(self, row: VisitRow) -> bytes | None:
         """The piece of a record; made again if it is damaged; None if that is not possible either."""
         if row.outcome != "page":
-            return self._read(row.links_at, row.links_length) if row.links_length > 0 else b""
-        piece = self._read(max(0, row.links_at), max(0, row.links_length))
+            return b""
+        piece = self._read(row.links_at, row.links_length)
         if self._whole(piece, row):
             self._last = piece
             return piece

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import mmap
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -116,7 +115,7 @@ def _inflate(data: Buffer, at: int) -> tuple[bytes, int]:
             at, size = at + len(piece), size + len(parts[-1])
             if size > LARGEST:
                 raise DamagedError("no record is as large")
-    except (zlib.error, EOFError, ValueError, OverflowError) as error:
+    except (isal_zlib.error, EOFError, ValueError, OverflowError) as error:  # type: ignore[misc]  # a stub says less
         raise DamagedError(str(error) or "no gzip member") from None
     return b"".join(parts), at - len(inflate.unused_data)
 

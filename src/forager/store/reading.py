@@ -8,11 +8,13 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import numpy as np
 
 from forager.errors import ForagerError
 from forager.store import warc
+from forager.store.aside import LINKS
 from forager.store.damage import DamagedError, UrlsChecksum, damaged_database, row_checksum
 from forager.store.records import CrawlSession, Stored, UrlColumns, moment
 from forager.store.rows import VISIT_COLUMNS, ByteRange, VisitRow, visit_row
@@ -52,15 +54,12 @@ def _stored(row: VisitRow, links: LinksOf, redirects: tuple[tuple[int, int], ...
     packed = links(row)
     if packed is None:
         return None
-    try:
-        return Stored(
-            *(row.seq, row.asked, row.answered, row.outcome, row.reason, row.detail, row.status, row.parent, row.depth),
-            *(number(row.score), number(row.relevance), number(row.raw), floats(row.topics), row.critic, row.label),
-            *(moment(row.asked_at), row.seconds, row.title, row.session, range(row.new_from, row.new_to)),
-            *(packed, redirects),
-        )
-    except (ValueError, TypeError):  # a damaged row that has no checksum
-        return None
+    return Stored(
+        *(row.seq, row.asked, row.answered, row.outcome, row.reason, row.detail, row.status, row.parent, row.depth),
+        *(number(row.score), number(row.relevance), number(row.raw), floats(row.topics), row.critic, row.label),
+        *(moment(row.asked_at), row.seconds, row.title, row.session, range(row.new_from, row.new_to)),
+        *(packed, redirects),
+    )
 
 
 class _Redirects:
@@ -83,7 +82,7 @@ class _Redirects:
             return ()
         found = self._rows
         self._advance()
-        whole = all(row[3] is None or row_checksum(row[:3]) == row[3] for row in found)
+        whole = all(row_checksum(row[:3]) == row[3] for row in found)
         return tuple((row[1], row[2]) for row in found) if whole else None
 
 
@@ -119,9 +118,9 @@ class _Seals:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db, self._at, self._sum = db, 0, UrlsChecksum()
-        self._seals: list[tuple[int, int, int]] = db.execute(
-            "SELECT first, last, checksum FROM seal ORDER BY first"
-        ).fetchall()
+        self._seals: list[tuple[int, int, int]] = db.execute("SELECT * FROM seal ORDER BY first").fetchall()
+        if not all(isinstance(value, int) for seal in self._seals for value in seal):
+            raise damaged_database(getattr(db, "path", None), "a checksum of URLs is no number")
 
     def check(self, urls: UrlColumns) -> None:
         """Compare the seals that end here."""
@@ -144,6 +143,25 @@ class _Seals:
 def damaged_urls(db: sqlite3.Connection, first: int, last: int) -> DamagedError:
     """The error for URLs that are not as they were written."""
     return damaged_database(getattr(db, "path", None), f"of the URLs {first} to {last} some are not as written")
+
+
+def read_project(db: sqlite3.Connection) -> UUID:
+    """The id of the project; no other project has it."""
+    row = db.execute("SELECT id FROM project").fetchone()
+    try:
+        return UUID(row[0])
+    except (ValueError, TypeError, AttributeError):
+        raise damaged_database(getattr(db, "path", None), "the id of the project is no UUID") from None
+
+
+def read_lengths(db: sqlite3.Connection) -> dict[str, int]:
+    """The length of each flat file, as committed."""
+    found = dict(db.execute("SELECT name, length FROM file"))
+    for name, length in found.items():
+        known = isinstance(name, str) and (name == LINKS or warc.number_of(name))
+        if not known or not isinstance(length, int) or length < 0:
+            raise damaged_database(getattr(db, "path", None), f"{length!r} is noted as the length of {name!r}")
+    return found
 
 
 def read_hosts(db: sqlite3.Connection) -> list[str]:

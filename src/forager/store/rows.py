@@ -52,7 +52,7 @@ class VisitRow(NamedTuple):
     warc_at: int | None
     warc_length: int | None
     digest: str | None
-    links_checksum: int | None  # null: not known
+    links_checksum: int | None  # null: from before there were any
 
     @property
     def members(self) -> ByteRange | None:
@@ -71,10 +71,8 @@ REJUDGE = f"UPDATE visit SET {', '.join(f'{name} = ?' for name in (*_JUDGED, 'ch
 
 def visit_row(values: Sequence[Any]) -> VisitRow | None:
     """The row with these values of VISIT_COLUMNS. None if it is damaged."""
-    sealed, checksum = values[:-1], values[-1]
-    if checksum is not None and row_checksum(sealed) != checksum:
-        return None
-    return VisitRow._make(sealed)
+    sealed = values[:-1]
+    return VisitRow._make(sealed) if row_checksum(sealed) == values[-1] else None
 
 
 def row_of(

@@ -16,9 +16,11 @@ from uuid import uuid4
 
 from forager.errors import ForagerError
 from forager.store import warc
-from forager.store.damage import Database, damaged_database
+from forager.store.damage import Database, damaged_database, row_checksum
+from forager.store.rows import SEALED_COLUMNS, seal_of
 
 DATABASE = "crawl.sqlite"
+SEALED_TOGETHER = 10_000  # URLs of an older project that have one checksum
 CHECKED = 256_000_000  # bytes of a database that is looked through when it is opened
 
 
@@ -73,9 +75,15 @@ def _no_texts(db: sqlite3.Connection) -> None:
 def _checksums(db: sqlite3.Connection) -> None:
     """Rows and pieces of links get checksums, so that damage is seen. A seal is the checksum of the URLs of a group."""
     db.execute("ALTER TABLE visit ADD COLUMN links_checksum INTEGER")
-    db.execute("ALTER TABLE visit ADD COLUMN checksum INTEGER")
-    db.execute("ALTER TABLE redirect ADD COLUMN checksum INTEGER")
+    for table, columns in (("visit", SEALED_COLUMNS), ("redirect", "seq, source, target")):
+        db.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
+        db.create_function("of_row", -1, lambda *values: row_checksum(values), deterministic=True)
+        db.execute(f"UPDATE {table} SET checksum = of_row({columns})")
     db.execute("CREATE TABLE seal(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, checksum INTEGER NOT NULL)")
+    rows = db.execute("SELECT id, host, text, score FROM url ORDER BY id")
+    while urls := rows.fetchmany(SEALED_TOGETHER):
+        whole = [(*url[:3], float("nan") if url[3] is None else url[3]) for url in urls]
+        db.execute("INSERT INTO seal VALUES (?, ?, ?)", seal_of(whole))
 
 
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (

@@ -1,0 +1,121 @@
+"""`forager verify` and `recover`: does a project hold together, and what to do if it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from forager.cli.progress import StatusLine, counting
+from forager.cli.terminal import JsonObject, ProjectFolder, err, out, plain, say
+from forager.collection.recover import Recovery, archive_size
+from forager.collection.recover import recover as build_again
+from forager.crawl.loop import Crawl
+from forager.errors import ForagerError
+from forager.project import Project
+from forager.store.verify import CHECKS, CheckResult, is_whole
+from forager.store.verify import verify as check_all
+from forager.topics.topic_critic import TopicCritic
+
+SHOWN = 5  # findings of a check that are printed
+SOME = 10  # lost pages that are printed
+WRONG = 1  # exit code
+ALL_CHECKS = (*CHECKS,)  # checks of other rooms are added here
+
+
+def verify(project: ProjectFolder, as_json: JsonObject = False) -> None:
+    """Check that archive, catalogue and links of a project agree, also while it is being crawled. Changes nothing.
+
+    Exits with 1 if something is wrong.
+    """
+    with StatusLine(err) as status:
+        results = check_all(project, ALL_CHECKS, lambda name, done: status.update(lambda: f"checking {name}: {done:,}"))
+    if as_json:
+        print(json.dumps({"whole": is_whole(results), "checks": [_check_row(result) for result in results]}))
+    else:
+        _print_checks(results)
+    if not is_whole(results):
+        raise typer.Exit(WRONG)
+
+
+def _check_row(result: CheckResult) -> dict[str, Any]:
+    findings = [{"what": found.what, "cure": found.cure} for found in result.findings]
+    return {"check": result.name, "checked": result.checked, "wrong": result.wrong, "findings": findings}
+
+
+def _print_checks(results: list[CheckResult]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("checked", "how many", "wrong"):
+        table.add_column(title, justify="left" if title == "checked" else "right")
+    for result in results:
+        table.add_row(result.name, f"{result.checked:,}", f"{result.wrong:,}" if result.wrong else "-")
+    out.print(table)
+    for result in results:
+        for found in result.findings[:SHOWN]:
+            print(f"{plain(found.what)}\n  -> {plain(found.cure)}")
+        if result.wrong > SHOWN:
+            print(f"  and {result.wrong - SHOWN:,} more of this kind; --json lists up to {len(result.findings)}")
+    print("the project is whole" if is_whole(results) else "something is wrong")
+
+
+def recover(project: ProjectFolder, as_json: JsonObject = False) -> None:
+    """Build the catalogue of a project again from its archive, if crawl.sqlite is lost, damaged or too old.
+
+    The pages are read, judged and scored again. What lies in aside/ of the archive is taken in. The old files are moved
+    to aside/, and nothing is deleted.
+    """
+    opened = Project(project)
+    trained = asyncio.run(_critic(opened))
+    with counting(err, "reading the archive", archive_size(project)) as tell:
+        found = build_again(opened, trained.critic if trained else None, trained.query if trained else None, tell)
+    if as_json:
+        print(json.dumps(_recovery_row(found)))
+    else:
+        _print_recovery(project, found)
+
+
+async def _critic(project: Project) -> TopicCritic | None:
+    """The critic of the project, if it can be had without the network."""
+
+    def began(crawl: Crawl, notes: list[str]) -> None:
+        if len(crawl.frontier):
+            raise ForagerError("its examples must be fetched first")
+
+    try:
+        return await project.train_critic(began)
+    except ForagerError as error:
+        say(f"there is no critic ({error}): pages keep the judgements that the archive notes")
+        return None
+
+
+def _recovery_row(found: Recovery) -> dict[str, Any]:
+    return {
+        **{"pages": found.pages, "redirects": found.redirects, "failures": found.failures, "beside": found.beside},
+        **{"urls": found.urls, "waiting": found.waiting, "returned": found.returned},
+        "lost": [{"file": file, "at": lost.at, "length": lost.length, "urls": lost.urls} for file, lost in found.lost],
+        **{"again": found.again, "notes": found.notes},
+    }
+
+
+def _print_recovery(folder: Path, found: Recovery) -> None:
+    print(
+        f"found  {found.pages:,} pages, {found.redirects:,} redirects, {found.failures:,} failures; {found.urls:,} URLs"
+    )
+    if found.returned:
+        print(f"       of them in {found.returned} files that had been moved aside")
+    size = sum(lost.length for _, lost in found.lost)
+    print(f"lost   {len(found.lost):,} places of the archive ({size:,} bytes)" if found.lost else "lost   nothing")
+    for file, lost in found.lost[:SOME]:
+        print(f"       {file} from {lost.at:,}: {lost.length:,} bytes ({lost.why}) {plain(' '.join(lost.urls))}")
+    print(f"waits  {found.waiting:,} links")
+    if found.again:
+        print(
+            f"       {len(found.again):,} of them because their pages are lost: {plain(' '.join(found.again[:SOME]))}"
+        )
+    for note in found.notes:
+        print(plain(note))
+    print(f"forager crawl {folder} goes on from here")
