@@ -74,7 +74,10 @@ def _telling(call: Callable[..., T]) -> Callable[..., T]:
         try:
             return call(cursor, *given)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # its message may be no text either
-            raise _told(error, cursor.connection) from error
+            damaged = _told(error, cursor.connection)
+            if damaged is None:
+                raise
+            raise damaged from error
 
     return told
 
@@ -102,10 +105,11 @@ class Database(sqlite3.Connection):
         return self.cursor(_Cursor).executemany(*given)
 
 
-def _told(error: sqlite3.DatabaseError | UnicodeDecodeError, db: sqlite3.Connection) -> Exception:
+def _told(error: sqlite3.DatabaseError | UnicodeDecodeError, db: sqlite3.Connection) -> DamagedError | None:
+    """The error to be raised in the place of this one, if the file is damaged."""
     name = getattr(error, "sqlite_errorname", "")
     if isinstance(error, sqlite3.DatabaseError) and not name.startswith(_DAMAGED) and _NO_TEXT not in str(error):
-        return error
+        return None
     return damaged_database(getattr(db, "path", None), str(error))
 
 
