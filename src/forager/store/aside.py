@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from uuid import UUID
 
@@ -91,8 +92,8 @@ class Aside:
 
 def _free(place: Path) -> Path:
     """The name, with a number if there is such a folder already."""
-    names = (place, *(place.with_name(f"{place.name}-{number}") for number in range(2, 10_000)))
-    return next(name for name in names if not name.exists())
+    others = (place.with_name(f"{place.name}-{number}") for number in count(2))
+    return next(name for name in chain((place,), others) if not name.exists())
 
 
 def has_bytes(folder: Path) -> bool:

@@ -61,13 +61,13 @@ class LinkPieces:
 
     def of(self, row: VisitRow) -> bytes | None:
         """The piece of a record; made again if it is damaged; None if that is not possible either."""
-        if row.outcome != "page":
-            return b""
         piece = self._read(row.links_at, row.links_length)
+        if not piece and row.outcome != "page":
+            return b""
         if self._whole(piece, row):
-            self._last = piece
+            self._last = piece if row.outcome == "page" else self._last
             return piece
-        made = self._made_again(row)
+        made = self._made_again(row) if row.outcome == "page" else None
         if made is not None:
             self.again.append(row.seq)
         return made
