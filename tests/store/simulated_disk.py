@@ -164,8 +164,9 @@ class _File(ctypes.Structure):
     _fields_ = (("methods", ctypes.POINTER(_Methods)),)
 
 
+# The name is passed on as it is, not as bytes: SQLite keeps the pointer.
 _Open = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(_File), ctypes.c_int, ctypes.c_void_p
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(_File), ctypes.c_int, ctypes.c_void_p
 )
 _Delete = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int)
 _Write = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int64)
@@ -197,9 +198,10 @@ def recording_sqlite(recorder: Recorder) -> Iterator[None]:
     first_syncs: set[int] = set()  # of files whose names SQLite syncs with them
     real_open, real_delete = vfs.open, vfs.delete
 
-    def opened(vfs_: int, name: bytes | None, file: Any, flags: int, out: int) -> int:
-        within = recorder.inside(name) if name else None
-        new = within is not None and not os.path.exists(name or b"")
+    def opened(vfs_: int, name: int | None, file: Any, flags: int, out: int) -> int:
+        path = ctypes.string_at(name) if name else b""
+        within = recorder.inside(path) if path else None
+        new = within is not None and not os.path.exists(path)
         code: int = _Open(real_open)(vfs_, name, file, flags, out)
         if code or within is None or not file.contents.methods:
             return code
