@@ -170,7 +170,7 @@ def rows(project: Inspected) -> Looked:
     expected, new = 0, 0
     for seq, row in project.rows():
         if seq != expected:
-            yield Finding(f"record {expected} is followed by {seq}: records are missing", project.again)
+            yield Finding(f"record {expected - 1} is followed by {seq}: records are missing", project.again)
         expected = seq + 1
         if row is None:
             yield Finding(f"record {seq} is not as it was written", project.again)
