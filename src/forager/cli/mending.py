@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import typer
 from rich.table import Table
 
@@ -14,12 +15,16 @@ from forager.cli.progress import StatusLine, counting
 from forager.cli.terminal import JsonObject, ProjectFolder, err, out, plain, say
 from forager.collection.recover import Recovery, archive_size
 from forager.collection.recover import recover as build_again
+from forager.config import Named, ScopeConfig
+from forager.crawl.folder import CONFIG, CrawlFolder
 from forager.crawl.loop import Crawl
 from forager.errors import ForagerError
+from forager.learn.tfidf import Query
 from forager.project import Project
 from forager.store.verify import CHECKS, CheckResult, is_whole
 from forager.store.verify import verify as check_all
-from forager.topics.topic_critic import TopicCritic
+from forager.topics.topic_critic import FOLDER as TOPIC
+from forager.types import Critic
 
 SHOWN = 5  # findings of a check that are printed
 SOME = 10  # lost pages that are printed
@@ -68,28 +73,44 @@ def recover(project: ProjectFolder, as_json: JsonObject = False) -> None:
     The pages are read, judged and scored again. What lies in aside/ of the archive is taken in. The old files are moved
     to aside/, and nothing is deleted.
     """
-    opened = Project(project)
-    trained = asyncio.run(_critic(opened))
+    if _of_examples(project):
+        opened, critic, query = _examples(project), None, None
+    else:
+        opened = Project(project)
+        critic, query = asyncio.run(_critic(opened))
     with counting(err, "reading the archive", archive_size(project)) as tell:
-        found = build_again(opened, trained.critic if trained else None, trained.query if trained else None, tell)
+        found = build_again(opened, critic, query, tell)
     if as_json:
         print(json.dumps(_recovery_row(found)))
     else:
         _print_recovery(project, found)
 
 
-async def _critic(project: Project) -> TopicCritic | None:
-    """The critic of the project, if it can be had without the network."""
+def _of_examples(folder: Path) -> bool:
+    """Whether this is the crawl of a topic's examples, which has no configuration of its own."""
+    return folder.resolve().name == TOPIC and not (folder / CONFIG).exists() and (folder.parent / CONFIG).exists()
+
+
+def _examples(folder: Path) -> CrawlFolder:
+    """The crawl of a topic's examples. Its seeds are in the archive."""
+    alone = {"topic": None, "critic": Named(name="predicate", options={"url": "."}), "scope": ScopeConfig(max_depth=0)}
+    config = Project(folder.parent).config
+    return CrawlFolder(folder, msgspec.structs.replace(config, seeds=(), strategy=Named(name="breadth-first"), **alone))
+
+
+async def _critic(project: Project) -> tuple[Critic | None, Query | None]:
+    """The critic of the project, if it can be had without the network, and what it looks for."""
 
     def began(crawl: Crawl, notes: list[str]) -> None:
         if len(crawl.frontier):
             raise ForagerError("its examples must be fetched first")
 
     try:
-        return await project.train_critic(began)
+        trained = await project.train_critic(began)
     except ForagerError as error:
         say(f"there is no critic ({error}): pages keep the judgements that the archive notes")
-        return None
+        return None, None
+    return trained.critic, trained.query
 
 
 def _recovery_row(found: Recovery) -> dict[str, Any]:

@@ -8,7 +8,7 @@ explain    the words behind the score of a link
 courses/   course pages as records with typed parts
 """
 
-from forager.collection.recover import Recovery, recover
+from forager.collection.recover import Recovery
 from forager.collection.review import (
     Agreement,
     Disagreement,
@@ -29,6 +29,5 @@ __all__ = [
     "Recovery",
     "agreement",
     "judge_report",
-    "recover",
     "sample",
 ]

@@ -132,7 +132,7 @@ class _Rebuilding:
         config = project.config
         self._folder, self._store, self._found, self._judged = project.folder, store, found, critic is not None
         self._rules = rules_of(config)
-        self._seeds = seeds_of(config, self._rules)
+        self._seeds = seeds_of(config, self._rules) if config.seeds else []
         self._scope = scope_of(config, self._seeds)
         judge = critic or NotedCritic()
         strategy = strategy_of(config, judge, query)

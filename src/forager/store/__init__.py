@@ -9,7 +9,7 @@ from forager.store.damage import DamagedError, DamageWarning
 from forager.store.rebuild import OldCatalogue, RebuiltStore, old_catalogue
 from forager.store.records import CrawlSession, NewUrl, Record, RecordOutcome, Rejudged, Stored, StoreFull, UrlColumns
 from forager.store.search import Hit, SearchIndex
-from forager.store.verify import CheckResult, Finding, verify
+from forager.store.verify import CheckResult, Finding
 
 __all__ = [
     "Catalogue",
@@ -35,5 +35,4 @@ __all__ = [
     "Waypoint",
     "aliases",
     "old_catalogue",
-    "verify",
 ]
