@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import shutil
 import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -19,10 +21,11 @@ from forager.project import Project
 from forager.store import Catalogue, Entry, Store
 from forager.store.schema import DATABASE
 from forager.store.verify import is_whole, verify
+from forager.store.warc import pack
 from forager.types import Answer, Exchange, Failure, Fetch, Reason, Redirect, Url
 from tests.crawl.test_resuming import web
 from tests.small_web import SmallWeb, url
-from tests.store.making import archives
+from tests.store.making import archives, record
 from tests.store.test_damage import damage_page
 from tests.store.test_opening import contents, copy_database, put_back
 from tests.test_older_version import STORED
@@ -309,6 +312,27 @@ def test_the_crawl_of_a_topics_examples(
     assert not ended.value.code
     assert "found  25 pages" in capsys.readouterr().out
     assert is_whole(verify(topic))
+
+
+def test_records_within_a_damaged_page_are_not_believed(tmp_path: Path) -> None:
+    """A page may hold the bytes of records. If it is damaged, nothing but their ids tells them from our own."""
+    folder, asked = tmp_path / "project", WiredWeb()
+    noise = random.Random(1).randbytes(20_000).hex()
+    asked.pages = {**asked.pages, url("/stone-1"): f"<html><p>bird<!--{noise}-->"}
+    Project.create(folder, TOML.format(pages=12, strategy="breadth-first"))
+    asyncio.run(Project(folder).crawl(fetcher=asked))
+    page = pages(folder)[url("/stone-1")]
+    forged = record(0, answer=Fetch(Url("http://bank.test/"), b"<p>bird", exchange=wire(b"200 OK")))
+    packed = pack(forged._replace(why={"seed": True, "depth": 0, "relevance": 1.0, "raw": 1.0}), UUID(int=1))
+    assert packed is not None
+    assert page.members is not None
+    assert page.members.length > len(packed[0]) + 2_000
+    with (folder / f"warc/forager-{page.warc:05}.warc.gz").open("r+b") as file:
+        file.seek(page.members.at + 1_000)
+        file.write(packed[0])
+    lose_catalogue(folder)
+    assert recovered(folder).pages == 11
+    assert "http://bank.test/" not in pages(folder)
 
 
 def test_without_an_archive_there_is_nothing_to_recover_from(tmp_path: Path) -> None:

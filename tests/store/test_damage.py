@@ -23,6 +23,7 @@ from forager.crawl.resume import resume
 from forager.errors import ForagerError
 from forager.store import Catalogue, DamagedError, DamageWarning, SearchIndex, Store, Stored
 from forager.store.journal import unpack_links
+from forager.store.members import ArchivedRecords, Member, walk
 from forager.store.schema import DATABASE
 from forager.store.verify import is_whole, verify
 from forager.types import Fetch
@@ -94,6 +95,25 @@ def no_warning() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
+
+
+def test_a_walk_over_a_damaged_file_comes_to_its_end(tmp_path: Path) -> None:
+    """Every byte is told of once, as a record or as lost."""
+    filled(tmp_path, 14).close()
+    path, rng, whole = archives(tmp_path)[0], random.Random(4), list(walk(archives(tmp_path)[0]))
+    answers = [one.url for one in whole if isinstance(one, ArchivedRecords)]
+    assert len(answers) == 12
+    size = path.stat().st_size
+    for _ in range(FLIPS):
+        with changed(path, damages(path.read_bytes(), rng)):
+            found, end = list(walk(path)), 0
+            for one in found:
+                assert one.at == end
+                end = one.end if isinstance(one, Member) else one.at + one.length
+            assert end == path.stat().st_size
+            left = [one.url for one in found if isinstance(one, ArchivedRecords)]
+            assert set(left) <= set(answers)
+            assert len(left) >= len(answers) - 2 or end < size  # one place was hit, or the end is gone
 
 
 def test_the_store_raises_one_error(tmp_path: Path) -> None:

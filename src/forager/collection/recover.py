@@ -36,7 +36,7 @@ from forager.store.models import CHECKPOINTS
 from forager.store.rebuild import archives, take_back
 from forager.store.schema import DATABASE
 from forager.store.search import FILE as SEARCH
-from forager.store.warc import ArchivedAnswer, answer_in, name
+from forager.store.warc import ArchivedAnswer, answer_in, is_genuine, name
 from forager.types import (
     FIRST_OF_ALL,
     Answer,
@@ -92,7 +92,7 @@ def recover(
         old, built = old_catalogue(folder), folder / BUILT
         shutil.rmtree(built, ignore_errors=True)
         with RebuiltStore(built, durable="power") as store:
-            _Rebuilding(project, critic, query, store, found).run(old, tell)
+            _Rebuilding(project, critic, query, store, old, found).run(tell)
         _put_in_place(folder, built, found)
     finally:
         lock.close()
@@ -127,10 +127,16 @@ class _Rebuilding:
     """Takes in an archive, answer by answer."""
 
     def __init__(
-        self, project: CrawlFolder, critic: Critic | None, query: Query | None, store: RebuiltStore, found: Recovery
+        self,
+        project: CrawlFolder,
+        critic: Critic | None,
+        query: Query | None,
+        store: RebuiltStore,
+        old: OldCatalogue,
+        found: Recovery,
     ) -> None:
-        config = project.config
-        self._folder, self._store, self._found, self._judged = project.folder, store, found, critic is not None
+        config, self._folder, self._judged = project.config, project.folder, critic is not None
+        self._store, self._old, self._found = store, old, found
         self._rules = rules_of(config)
         self._seeds = seeds_of(config, self._rules) if config.seeds else []
         self._scope = scope_of(config, self._seeds)
@@ -142,7 +148,7 @@ class _Rebuilding:
         self._answered: set[int] = set()
         self._wanted: dict[Url, None] = {}  # pages that there were, and that the archive may not have any more
 
-    def run(self, old: OldCatalogue, tell: Callable[[int], None]) -> None:
+    def run(self, tell: Callable[[int], None]) -> None:
         self._sow(self._seeds)
         done, lengths = 0, dict[str, int]()
         for number, found in self._answers():
@@ -154,7 +160,7 @@ class _Rebuilding:
             tell(done)
         self._ask_again()
         self._found.urls, self._found.waiting = len(self._names), len(self._state.frontier)
-        self._store.finish(old, lengths)
+        self._store.finish(self._old, lengths)
 
     def _sow(self, seeds: list[Url]) -> None:
         before = len(self._names)
@@ -170,12 +176,21 @@ class _Rebuilding:
         return heapq.merge(*each, key=lambda one: one[1].asked_at)
 
     def _answers_in(self, path: Path, number: int) -> Iterator[tuple[int, ArchivedRecords]]:
+        """Behind a lost stretch, which may be a part of a page that holds records, only our own count; unless the file
+        is of an older version, whose records cannot be told from others."""
+        strict, damaged = True, False
         for found in walk(path):
             if isinstance(found, ArchivedRecords):
-                yield number, found
+                genuine = is_genuine(found, self._old.project)
+                strict = strict and (genuine or damaged)
+                if genuine or not strict:
+                    yield number, found
             elif isinstance(found, LostStretch):
+                damaged = True
                 self._found.lost.append((name(number), found))
                 self._wanted |= dict.fromkeys(map(Url, found.urls))
+            elif b"software: forager/0.1." in found.block:
+                strict = False
 
     # ---- one answer
 

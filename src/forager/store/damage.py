@@ -97,6 +97,7 @@ class Database(sqlite3.Connection):
     """A connection that says in one line what is wrong with its file."""
 
     path: Path | None = None  # for messages
+    reading = False  # nobody handles errors of the disk here
 
     def execute(self, *given: Any) -> Any:
         return self.cursor(_Cursor).execute(*given)
@@ -105,12 +106,12 @@ class Database(sqlite3.Connection):
         return self.cursor(_Cursor).executemany(*given)
 
 
-def _told(error: sqlite3.DatabaseError | UnicodeDecodeError, db: sqlite3.Connection) -> DamagedError | None:
-    """The error to be raised in the place of this one, if the file is damaged."""
-    name = getattr(error, "sqlite_errorname", "")
-    if isinstance(error, sqlite3.DatabaseError) and not name.startswith(_DAMAGED) and _NO_TEXT not in str(error):
-        return None
-    return damaged_database(getattr(db, "path", None), str(error))
+def _told(error: sqlite3.DatabaseError | UnicodeDecodeError, db: sqlite3.Connection) -> ForagerError | None:
+    """The error to be raised in the place of this one, if there is a better one."""
+    name, path = getattr(error, "sqlite_errorname", ""), getattr(db, "path", None)
+    if isinstance(error, UnicodeDecodeError) or name.startswith(_DAMAGED) or _NO_TEXT in str(error):
+        return damaged_database(path, str(error))
+    return ForagerError(f"{path} cannot be read: {error}") if name and getattr(db, "reading", False) else None
 
 
 def damaged_database(path: Path | None, how: str) -> DamagedError:

@@ -45,6 +45,7 @@ class ArchivedRecords:
     length: int
     response: Member
     request: Member
+    metadata: Member
     why: dict[str, Any]  # what the metadata record says
 
     @property
@@ -135,9 +136,10 @@ def together(found: list[Member]) -> ArchivedRecords:
     if tuple(member.kind for member in found) != _KINDS:
         raise DamagedError("not a response with its request and metadata")
     response, request, metadata = found
-    if not {member.head.get("WARC-Concurrent-To") for member in found[1:]} == {response.head.get("WARC-Record-ID")}:
+    if {each.head.get("WARC-Concurrent-To") for each in (request, metadata)} != {response.head.get("WARC-Record-ID")}:
         raise DamagedError("records of different answers")
-    return _checked(ArchivedRecords(response.at, metadata.end - response.at, response, request, _why(metadata)))
+    length = metadata.end - response.at
+    return _checked(ArchivedRecords(response.at, length, response, request, metadata, _why(metadata)))
 
 
 def _checked(records: ArchivedRecords) -> ArchivedRecords:

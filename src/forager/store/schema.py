@@ -170,10 +170,13 @@ def open_to_read(folder: Path) -> Database:
             raise _no_crawl(path, "is empty")
         if found > VERSION:
             raise newer(path, found)
-        return db if found == VERSION else _brought_up_to_date(db, path)
+        if found < VERSION:
+            db = _brought_up_to_date(db, path)
     except BaseException:
         db.close()
         raise
+    db.reading = True
+    return db
 
 
 def _no_crawl(path: Path, how: str) -> ForagerError:

@@ -157,13 +157,12 @@ def pack(record: Record, project: UUID) -> tuple[bytes, str] | None:
     body = answer.body if isinstance(answer, Fetch) else b""
     cut = "" if isinstance(answer, Fetch) else _CUT
     summed, at = digest(body), _date(record.asked_at)
-    named = f"{record.seq} {at}"  # a project that was put back from a copy may give a number twice
-    urn = _urn(project, f"{named} response")
+    urn = _urn(project, f"{record.seq} {at} response")  # a project put back from a copy may give a number twice
     target = f"WARC-Target-URI: {answer.url}\r\n"
     place = f"{target}WARC-IP-Address: {exchange.address}\r\n" if exchange.address else target
     response = f"{place}WARC-Payload-Digest: {summed}\r\n{_HTTP_RESPONSE}{cut}"
     beside = f"WARC-Concurrent-To: {urn}\r\n"
-    ids = [_urn(project, f"{named} {kind}") for kind in ("request", "metadata")]
+    ids = [_urn(project, f"{urn} {kind}") for kind in ("request", "metadata")]
     why = _json({**record.why, "answer": _facts(answer)})
     return (
         _member("response", urn, at, response, exchange.response, body)
@@ -268,6 +267,14 @@ def answer_in(records: ArchivedRecords) -> Fetch | None:
         facts["status"],
         facts["seconds"],
         exchange if facts["live"] else None,
+    )
+
+
+def is_genuine(records: ArchivedRecords, project: UUID) -> bool:
+    """Whether this project has written them: only it can give these ids. A page may hold bytes that look like records.
+    Projects before version 0.2 gave other ids."""
+    return records.metadata.head.get("WARC-Record-ID") == _urn(
+        project, f"{records.response.head.get('WARC-Record-ID')} metadata"
     )
 
 
