@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import pytest
 
 SECTOR = 512  # bytes that the disk writes as one
+FOLDER = 1
 UNSEEN = ("lock", "-shm")  # the ends of files that mean nothing after a cut
 _JOURNALS = 0x80000 | 0x800 | 0x4000  # SQLite makes and syncs the names of these, when it syncs them first
 _CREATE = 0x4
@@ -35,7 +36,7 @@ class Step(NamedTuple):
     what: str
     file: int = -1  # number of the file, however it is called
     path: str = ""  # of a name
-    at: int = 0  # of a write; the size, of a truncation; the seq, of an acknowledgement
+    at: int = 0  # of a write; the size, of a truncation; the seq, of an acknowledgement; FOLDER, of a folder
     content: bytes = b""
 
 
@@ -129,7 +130,7 @@ def recording_python(recorder: Recorder, patch: pytest.MonkeyPatch) -> Iterator[
         real["mkdir"](path, *rest, **more)
         within = recorder.inside(path)
         if within is not None:
-            recorder.note("make", within)
+            recorder.note("make", within, at=FOLDER)
 
     with patch.context() as patched:
         for name, wrapped in {
@@ -314,7 +315,7 @@ def after_cut(steps: list[Step], keeps: Keeps) -> dict[str, bytes | None]:
                 else:
                     names.pop(kept.path, None)
     there = {path: file for path, file in names.items() if all(str(above) in names for above in _above(path))}
-    folders = {str(above) for path in {step.path for step in steps if step.path} for above in _above(path)}
+    folders = {step.path for step in steps if step.what == "make" and step.at == FOLDER}
     return {path: None if path in folders else bytes(contents.get(file, b"")) for path, file in there.items()}
 
 
