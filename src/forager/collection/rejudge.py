@@ -7,6 +7,7 @@ in groups. If it is interrupted, simply start it again.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 
@@ -19,7 +20,7 @@ from forager.crawl.state import CrawlState
 from forager.crawl.step import Step
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
-from forager.store import Rejudged, Store
+from forager.store import DamageWarning, Rejudged, Store
 from forager.store.journal import rejudged_of
 from forager.store.search import FILE as SEARCH
 from forager.types import Critic, Taken, Visit
@@ -59,4 +60,6 @@ def rejudge(
         put()
         step.sweep()  # what waits gets the scores of the newest model
         StoreKeeper(store, state, strategy, VirtualClock()).checkpoint(now=True)
+        for line in store.warnings:
+            warnings.warn(line, DamageWarning, stacklevel=2)
     return state.stats.pages

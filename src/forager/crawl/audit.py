@@ -7,16 +7,18 @@ wants to follow (a score of -inf) does not wait; it is accounted for, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 import numpy as np
 
-from forager.clock import Clock
+from forager.clock import Clock, WallClock
 from forager.crawl.resume import Playback, RecordedCrawl
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Step
 from forager.errors import ForagerError
-from forager.store import Stored
+from forager.store import Finding, RecordedProject, Stored
+from forager.store.verify import Inspected
 from forager.types import BEST, Failure, Fetch, Judgement, Page, ScoredLinks, Url, Visit
 from forager.web.scope import Scope
 
@@ -33,6 +35,15 @@ def lost_urls(recorded: RecordedCrawl, clock: Clock) -> list[Url]:
     done[state.frontier.done] = True
     merged = state.facts.is_merged(np.arange(recorded.known, dtype=np.int32))
     return [state.facts.addresses[id] for id in np.flatnonzero(done & ~answered & ~merged).tolist()]
+
+
+def accounted_for(project: Inspected) -> Iterator[Finding | None]:
+    """The check for `forager verify`."""
+    with RecordedProject(project.folder) as recorded:
+        lost = lost_urls(recorded, WallClock())
+        for url in lost:
+            yield Finding(f"{url} is neither waiting nor answered", f"forager seeds add {project.folder} {url}")
+        yield from repeat(None, recorded.known - len(lost))
 
 
 def _answered(records: Iterable[Stored], known: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -25,6 +25,7 @@ from forager.crawl.loop import Crawl
 from forager.crawl.resume import resume
 from forager.crawl.stats import CrawlStats
 from forager.errors import ForagerError, unknown
+from forager.files import writing
 from forager.learn.tfidf import Query
 from forager.store import ReturnedUrl, Store
 from forager.types import Critic, Fetcher, Reason, Visit
@@ -80,7 +81,8 @@ class CrawlFolder:
         new = [url for url in dict.fromkeys(urls) if rules.canonical(url) not in known]
         if not new:
             return 0
-        with (self.folder / SEEDS).open("a", encoding="utf-8") as file:
+        place = self.folder / SEEDS
+        with writing(place), place.open("a", encoding="utf-8") as file:
             file.writelines(f"{url}\n" for url in new)
         return len(new)
 
@@ -159,7 +161,13 @@ class CrawlFolder:
 
     def _store(self, clock: Clock) -> Store:
         settings = self.config.store
-        return Store(self.folder, durable=settings.durable, clock=clock, warc_size=settings.warc_size)
+        return Store(
+            self.folder,
+            durable=settings.durable,
+            clock=clock,
+            warc_size=settings.warc_size,
+            rules=rules_of(self.config),
+        )
 
 
 def read_seeds(file: Path) -> list[str]:

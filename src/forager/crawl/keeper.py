@@ -43,7 +43,7 @@ class StoreKeeper:
         self._store.add(record_of(taken, self._state.facts.addresses, seq=seq, at=self._clock.utc()))
 
     def keep_aside(self, answer: Answer) -> None:
-        """Nothing yet."""
+        self._store.archive(answer, "robots.txt", self._clock.utc())
 
     def due(self, now: float) -> bool:
         return self._store.due(now)

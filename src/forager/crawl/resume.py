@@ -116,6 +116,8 @@ class RecordedCrawl(Protocol):
     def urls(self) -> Iterator[UrlColumns]: ...
     def returns(self) -> dict[int, list[ReturnedUrl]]: ...
     def answer_of(self, seq: int) -> Fetch | None: ...
+    def holds(self, seq: int) -> bool:
+        """Whether the answer of a record can be read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +143,8 @@ class Playback:
         for record in self.recorded.records():
             step.ask_again(returns.get(last, ()))
             last = record.seq
+            if self._is_lost(record):
+                continue  # its URLs are known with the next record, and it waits itself
             _know(state, step, urls, record.new_urls.start)  # seeds that were added before it
             trace = self._trace(record)
             _know(state, step, urls, record.new_urls.stop)
@@ -152,6 +156,11 @@ class Playback:
             yield record
         _know(state, step, urls, self.recorded.known)
         step.ask_again(returns.get(last, ()))
+
+    def _is_lost(self, record: Stored) -> bool:
+        """Whether somebody has to look at a page that the archive has lost."""
+        looks = record.outcome == "page" and (self.anew or (self.step.learns and record.seq > self.learnt))
+        return looks and not self.recorded.holds(record.seq)
 
     def _recall(self, record: Stored) -> None:
         """What the record says of its host. One that was given up gets another chance."""

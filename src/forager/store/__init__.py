@@ -5,7 +5,9 @@
 
 from forager.store.catalogue import Catalogue, Entry, Waypoint, aliases
 from forager.store.commit import Store
-from forager.store.reading import RecordedProject
+from forager.store.damage import DamagedError, DamageWarning
+from forager.store.rebuild import OldCatalogue, RebuiltStore, old_catalogue
+from forager.store.recorded import RecordedProject
 from forager.store.records import (
     CrawlSession,
     NewUrl,
@@ -19,14 +21,21 @@ from forager.store.records import (
 )
 from forager.store.search import Hit, SearchIndex
 from forager.store.status import ProjectStatus, SessionFigures
+from forager.store.verify import CheckResult, Finding
 
 __all__ = [
     "Catalogue",
+    "CheckResult",
     "CrawlSession",
+    "DamageWarning",
+    "DamagedError",
     "Entry",
+    "Finding",
     "Hit",
     "NewUrl",
+    "OldCatalogue",
     "ProjectStatus",
+    "RebuiltStore",
     "Record",
     "RecordOutcome",
     "RecordedProject",
@@ -40,4 +49,5 @@ __all__ = [
     "UrlColumns",
     "Waypoint",
     "aliases",
+    "old_catalogue",
 ]

@@ -95,6 +95,8 @@ def _why(taken: Taken, judgement: Judgement | None, parent: int, names: UrlNames
     """For the archive: how we came to this URL, and what we think of it."""
     trace, seed = taken.trace, parent < 0
     why: dict[str, Any] = {"seed": seed, "depth": trace.depth}
+    if isinstance(taken.outcome, Miss):
+        why |= {"reason": str(taken.outcome.reason), "detail": taken.outcome.detail}
     if not seed:
         why |= {"parent": names[parent], "score": round(trace.score, 6)}
     if judgement:
