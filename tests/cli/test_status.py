@@ -138,7 +138,7 @@ def test_the_sites_with_most_pages_are_those_with_most_pages(hosts: dict[str, in
 
 def sites_of(hosts: dict[str, int]) -> dict[str, int]:
     with TemporaryDirectory() as folder:
-        db = open_database(Path(folder), synchronous="OFF")
+        db = open_database(Path(folder), synchronous="OFF", fresh=True)
         visits = 0
         db.execute("BEGIN")
         for number, (name, pages) in enumerate(hosts.items()):

@@ -78,7 +78,7 @@ class CrawlView:
     @property
     def waits_for(self) -> str:
         """What is waited for, in words. "" while there are answers to come, and when the crawl has ended."""
-        return "" if self._crawl.stats.stopped else getattr(self._crawl, "waiting_for", "")
+        return "" if self._crawl.stats.stopped else self._crawl.waiting_for
 
     def line(self) -> str:
         """The state of the crawl on one line."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from forager.cli.progress import Progress, counting
+from forager.cli.progress import Progress, StatusLine, counting
 from forager.cli.status import in_words
 from forager.cli.terminal import JsonLines, LeastRelevance, Limit, ProjectFolder, err, put, put_json, say
 from forager.cli.topics import critic_with_progress
@@ -26,7 +26,6 @@ from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue, Entry, SearchIndex
 from forager.types import FIRST_OF_ALL, Reason
-from forager.watch import CrawlLog
 from forager.web.urls import RULES
 
 EXPLAINED = 12  # words of a score that are shown
@@ -84,17 +83,23 @@ async def _crawl_project(project: Project, verbose: int) -> CrawlStats:
         def began(crawl: Crawl, notes: list[str]) -> None:
             tallies.append(crawl.stats)
             if verbose:
-                getattr(crawl, "log", CrawlLog()).listen(say, "info" if verbose == 1 else "debug")
+                crawl.log.listen(say, "info" if verbose == 1 else "debug")
             progress.began(crawl)
             for note in notes:
                 say(note)
             if running:
                 _listen(crawl, running)
 
+        def scored(pages: int) -> None:
+            status.update(lambda: f"the strategy is another one: {pages:,} pages scored again")
+
         try:
-            tally = await project.crawl(began, progress.each, critic=trained.critic, query=trained.query)
+            with StatusLine(err) as status:
+                tally = await project.crawl(
+                    began, progress.each, critic=trained.critic, query=trained.query, scored=scored
+                )
         except asyncio.CancelledError:
-            tally = tallies[0]
+            tally = tallies[0] if tallies else CrawlStats()
             tally.stopped = ""
     say(tally.stopped or "stopped at once; pages that were not saved will be fetched again")
     return tally

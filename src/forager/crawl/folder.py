@@ -19,6 +19,7 @@ import msgspec
 
 from forager.clock import Clock
 from forager.config import CrawlConfig, read_config
+from forager.crawl.anew import score_anew
 from forager.crawl.build import clock_of, critic_of, rules_of, strategy_of
 from forager.crawl.health import MAY_PASS
 from forager.crawl.loop import Crawl
@@ -113,16 +114,22 @@ class CrawlFolder:
         critic: Critic | None = None,
         query: Query | None = None,
         fetcher: Fetcher | None = None,
+        scored: Callable[[int], None] = lambda pages: None,
     ) -> CrawlStats:
         """Crawl until something stops it, from where the crawl was stopped before.
 
         `began` is told the crawl, and notes: the settings that changed since the last time, and checkpoints that could
-        not be used. `each` is told every page. Critic, query and fetcher come from the configuration if not given.
+        not be used. `each` is told every page. Critic, query and fetcher come from the configuration if not given. If
+        the strategy is another one than the last time, all pages are scored again first; `scored` is told how many.
         """
         clock = clock_of(self.config)
         critic = critic or critic_of(self.config)  # before anything is written, because it may be wrong
         strategy = strategy_of(self.config, critic, query)
         with self._store(clock) as store, open_log(self.folder, self.config) as log:
+            if store.last_seq >= 0 and _has_another_strategy(store, self.config):
+                new = strategy_of(self.config, critic, query)
+                given = (self.config, store)
+                score_anew(*given, critic=critic, strategy=new, folder=self.folder, judge=False, tell=scored)
             crawl = resume(
                 *(self.config, store),
                 critic=critic,
@@ -189,6 +196,14 @@ def empty_folder(folder: Path) -> Path:
     if full:
         raise ForagerError(f"{folder} is not empty: name a new folder, or remove it")
     return folder
+
+
+def _has_another_strategy(store: Store, config: CrawlConfig) -> bool:
+    """Whether the last session had another strategy, or other parameters of it. What it gave to links that wait means
+    nothing to the one of now."""
+    sessions = store.sessions()
+    before = msgspec.json.decode(sessions[-1].config).get("strategy") if sessions else None
+    return before is not None and before != msgspec.to_builtins(config.strategy)
 
 
 def changes_since(store: Store, config: CrawlConfig) -> list[str]:

@@ -124,8 +124,8 @@ class RecordedCrawl(Protocol):
 class Playback:
     """Takes in every record of a crawl again, in order.
 
-    Records up to `learnt` are not shown to the strategy. `anew`: pages are judged and scored again by the step's own
-    critic and strategy, instead of with what is stored.
+    Records up to `learnt` are not shown to the strategy. `anew`: pages are scored again by the step's own strategy,
+    instead of with what is stored; `judged_anew`: they are also judged again by its critic.
     """
 
     recorded: RecordedCrawl
@@ -135,6 +135,7 @@ class Playback:
     clock: Clock
     learnt: int = -1
     anew: bool = False
+    judged_anew: bool = False
 
     def __iter__(self) -> Iterator[Stored]:
         """Yields each record when it has been taken in."""
@@ -189,9 +190,8 @@ class Playback:
     def _arrival(self, record: Stored, trace: Trace, learnt: bool) -> Arrival:
         ids, scored = unpack_links(record.links)
         read = partial(self._archived, record.seq)
-        if self.anew:
-            return Arrival(read, trace, ids)
-        return Arrival(read, trace, ids, judgement_of(record), scored, learnt)
+        judgement = None if self.judged_anew else judgement_of(record)
+        return Arrival(read, trace, ids, judgement, None if self.anew else scored, learnt)
 
     def _trace(self, record: Stored) -> Trace:
         """The trace as the strategy saw it; without its inlinks if no strategy looks at it."""

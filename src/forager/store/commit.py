@@ -245,7 +245,8 @@ class Store(StoredCrawl):
         self.commit()
         new = [(row, one) for one in judged if (row := self._row(one.seq)) is not None]
         rows = [rejudged_row(row, one, self._links.queue(one.links)) for row, one in new]
-        earlier = [(stamp(self._clock.utc()), row.seq) for row, _ in new]
+        now = stamp(self._clock.utc())
+        earlier = [(now, row.seq) for row, one in new if (row.critic, row.raw) != (one.critic, one.raw)]
         with self._writing():
             self._links.write(sync=self._sync)
             with self._transaction():
