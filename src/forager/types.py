@@ -12,7 +12,7 @@ of discovery; arrays of n rows are aligned with the n links of the visit they be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cached_property
 from typing import Any, NewType, Protocol, Self, TypeAlias, runtime_checkable
@@ -188,6 +188,13 @@ class Page:
     description: str  # of <meta name=description>
     canonical: Url | None  # of <link rel=canonical>
     language: str  # as declared, lower case, "" if not
+    directives: tuple[str, ...] = ()  # of <meta name=robots> and <meta name=forager>, lower case
+    refresh: Url | None = None  # where <meta http-equiv=refresh> leads, if it does so soon
+    feeds: tuple[Url, ...] = ()  # RSS and Atom, of <link rel=alternate type=…>
+    alternates: tuple[Url, ...] = ()  # the page in other languages, of <link rel=alternate hreflang=…>
+    neighbours: tuple[Url, ...] = ()  # of <link rel=next> and <link rel=prev>
+    is_listing: bool = False  # a sitemap or a feed
+    left_out: Mapping[str, int] = field(default_factory=dict)  # what was over a limit: "links", "text" …
 
     def __repr__(self) -> str:
         return f"Page({self.url!r}, {self.title!r}, {len(self.leaves)} leaves, {len(self.links)} links)"
@@ -199,7 +206,9 @@ class Page:
 
     @cached_property
     def heading_texts(self) -> list[str]:
-        return [self.text(heading.first_leaf, heading.last_leaf) for heading in self.headings]
+        """The first 1,000 characters of each heading. Headings may lie in each other, and would multiply their text."""
+        spans = [(head.first_leaf, min(head.last_leaf, head.first_leaf + 200) + 1) for head in self.headings]
+        return [" ".join([leaf[:1000] for leaf in self.leaves[first:end] if leaf])[:1000] for first, end in spans]
 
     def text(self, first: int, last: int) -> str:
         """The text of leaves first..last, both included."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from html.entities import html5
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forager.types import Failure, Fetch, Page, Reason, Url
-from forager.web.page import LARGEST, bounds, from_bytes, parse, to_bytes
+from forager.web.page import LIMITS, bounds, from_bytes, parse, to_bytes
+from forager.web.page.bounds import PageLimits
 
 HERE = Url("http://example.org/")
 
@@ -37,6 +40,9 @@ def check(page: Page) -> None:
     assert (links.last_leaf < leaves).all()
     assert all(0 <= heading.first_leaf <= heading.last_leaf < leaves for heading in page.headings)
     assert not any(target is None or target == page.url for target in links.targets)
+    assert len(links) <= LIMITS.links
+    assert len(page.title) <= LIMITS.title
+    assert all(left > 0 for left in page.left_out.values())
     from_bytes(to_bytes(page))
 
 
@@ -67,9 +73,30 @@ def test_nesting_hidden_behind_end_tags_that_close_nothing() -> None:
 
 
 def test_nested_anchors_do_not_multiply_their_text() -> None:
+    """With the words of each, a strategy would make 20 million words of 10,000."""
     page = page_of(b"<a href=/x><object>" * 2000 + b"word " * 10_000)
-    assert len(page.links) == 2000
+    assert len(page.links) == 4
+    assert page.left_out == {"links": 1996}
     assert max(map(len, page.links.anchors)) <= 1000
+
+
+def test_a_few_nested_anchors_are_links() -> None:
+    page = page_of(b"<a href=/x>one <object>two <a href=/y>three</a></object></a> four")
+    assert (page.links.anchors, page.left_out) == (("one two three", "three"), {})
+
+
+def test_nested_headings_do_not_multiply_their_text() -> None:
+    page = page_of(b"<h1><div>" * 900 + b"word " * 10_000)
+    assert len(page.headings) == 4
+    assert page.left_out == {"headings": 896}
+    assert set(map(len, page.heading_texts)) == {1000}
+
+
+def test_anchors_and_headings_are_not_made_of_more_text_than_they_keep() -> None:
+    """A leaf of 2 MB that is the first of each would be copied thousands of times."""
+    page = page_of(b"<a href=/x><object><h1>" * 900 + b"x" * 1_900_000)
+    assert len(page.links.anchors) > 1
+    assert set(page.links.anchors) == set(page.heading_texts) == {"x" * 1000}
 
 
 # ---- tags left open -------------------------------------------------------------------------------------------------
@@ -114,12 +141,14 @@ def test_unclosed_comment_script_and_attribute() -> None:
 
 
 def test_10_mb_of_text() -> None:
-    page = page_of(b"hello world " * (LARGEST // 12))
-    assert len(page.terms.values) == 2 * (LARGEST // 12)
+    words = LIMITS.bytes // 10
+    page = page_of(b"hi world, " * words)
+    assert len(page.terms.values) == 2 * LIMITS.text // 10
+    assert page.left_out == {"text": 10 * words - LIMITS.text - 1}  # the last blank is no text
 
 
 def test_one_byte_more_is_too_large() -> None:
-    answer = answer_to(b" " * (LARGEST + 1))
+    answer = answer_to(b" " * (LIMITS.bytes + 1))
     assert isinstance(answer, Failure)
     assert answer.reason == Reason.TOO_LARGE
 
@@ -148,7 +177,99 @@ def test_long_classes_do_not_multiply_in_paths() -> None:
 
 
 def test_200_000_links() -> None:
-    assert len(page_of(b"<a href=/x>y</a>" * 200_000).links) == 200_000
+    page = page_of(b"<a href=/x>y</a>" * 200_000)
+    assert len(page.links) == LIMITS.links
+    assert page.left_out == {"links": 45_000, "markup": 150_000 * 16}  # after 100,000 tags
+
+
+def test_sections_and_what_is_no_page_do_not_use_up_the_links() -> None:
+    limits = PageLimits(links=2)
+    markup = b"<a href=#a>x</a><a href=#b>x</a><a href=1>x</a><a href=#c>x</a><a href=2>x</a><a href=3>x</a>"
+    page = parse(Fetch(HERE, markup), limits=limits)
+    assert isinstance(page, Page)
+    assert page.links.targets == ("http://example.org/1", "http://example.org/2")
+    assert page.left_out == {"links": 1}
+
+
+def test_a_limit_that_is_just_reached_leaves_nothing_out() -> None:
+    markup = b"<title>abcde</title><h1>f</h1><a href=1>g</a>"
+    limits = PageLimits(bytes=len(markup), tags=6, text=7, links=1, headings=1, title=5)
+    page = parse(Fetch(HERE, markup), limits=limits)
+    assert isinstance(page, Page)
+    assert (page.title, page.leaves[-2:], len(page.links), len(page.headings)) == ("abcde", ("f", "g"), 1, 1)
+    assert page.left_out == {}
+
+
+@pytest.mark.parametrize(
+    ("over", "left_out"),
+    [
+        ({"tags": 4}, {"markup": 15}),
+        ({"tags": 5}, {"markup": 4}),
+        ({"text": 6}, {"text": 1}),
+        ({"text": 0}, {"text": 7}),
+        ({"links": 0}, {"links": 1}),
+        ({"headings": 0}, {"headings": 1}),
+        ({"title": 3}, {}),
+    ],
+)
+def test_each_limit_alone(over: dict[str, int], left_out: dict[str, int]) -> None:
+    markup = b"<title>abcde</title><h1>f</h1><a href=1>g</a>"
+    page = parse(Fetch(HERE, markup), limits=PageLimits(**over))
+    assert isinstance(page, Page)
+    assert page.left_out == left_out
+    check(page)
+
+
+def test_long_things_of_the_head_are_cut() -> None:
+    long = b" very long" * 100_000
+    page = page_of(
+        b"<html lang='%b'><title>%b</title><meta name=keywords content='%b'><meta name=description content='%b'>"
+        b"<meta name=robots content='%b'><a rel='%b' href=1>x</a>" % ((long,) * 6)
+    )
+    assert page.title == ("very long " * 50).strip()
+    assert (len(page.keywords), len(page.description), len(page.language)) == (1999, 1999, 35)
+    assert len(page.directives[0]) <= 500
+    assert len(page.links.rels[0]) <= 200
+
+
+def test_plain_text_has_limits_too() -> None:
+    page = parse(Fetch(HERE, b"word " * 10, "text/plain"), limits=PageLimits(text=9))
+    assert isinstance(page, Page)
+    assert (page.leaves, page.left_out) == (("word word",), {"text": 40})
+
+
+def test_thousands_of_options_lose_their_list() -> None:
+    """Each option would look at all options of its list: 40,000 take 5 s."""
+    page = page_of(b"<p>A list: <select>" + b"<option>x" * 40_000 + b"</select> <a href=/x>y</a>")
+    assert page.tags.count("option") == 40_000
+    assert len(page.links) == 1
+    assert "select" not in page.links.tag_paths[0]
+
+
+def test_ordinary_lists_keep_their_options() -> None:
+    markup = "<select>" + "<option>x</option>" * 250 + "</select>"
+    assert bounds.tame(markup * 40) == markup * 40
+
+
+def test_many_names_are_refused() -> None:
+    """The parser's table of names does not grow: 500,000 take more than a minute."""
+    for body in (
+        b"".join(b"<x%d>y</x%d>" % (n, n) for n in range(90_000)),
+        b"".join(b"<p a%d=1>" % n for n in range(90_000)),
+    ):
+        assert bounds.steps(body.decode()) > bounds.LIMIT
+    hidden = "".join(f"<p x=><i y{n}=>" for n in range(90_000))  # a name is no value of the attribute before
+    assert bounds.steps(hidden) > bounds.LIMIT
+
+
+def test_references_that_grow_never_reach_the_parser() -> None:
+    """lexbor writes beyond its memory where a reference is shorter than its characters: the process dies."""
+    growing = {f"&{name}" for name, characters in html5.items() if len(characters.encode()) > len(name) + 1}
+    assert growing == set(bounds._GROWING)
+    for filler in ("", "&not; &amp; ", "x" * bounds._SMALL):
+        for reference, characters in bounds._GROWING.items():
+            assert bounds.tame(f"<p>{filler}{reference}") == f"<p>{filler}{characters}"
+    assert page_of(b"<p>" + b"&nGt;&nLt;" * 50_000).leaves[-1] == "\u226b\u20d2\u226a\u20d2" * 50_000
 
 
 def test_paths_of_a_page_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,6 +288,13 @@ def test_a_few_nul_bytes_are_read_over() -> None:
 
 def test_a_hole_in_a_file_is_read_over() -> None:
     assert len(page_of(b"<p><a href=/x>y</a>" + b"\0" * 20_000).links) == 1
+
+
+def test_nothing_but_nul_bytes_is_refused() -> None:
+    for body in (b"\0" * 100_000, b" \n" + b"\0" * 100 + b"\n"):
+        answer = answer_to(body)
+        assert isinstance(answer, Failure)
+        assert answer.reason == Reason.UNREADABLE
 
 
 def test_nul_bytes_throughout_are_refused() -> None:

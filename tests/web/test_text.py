@@ -58,6 +58,33 @@ def test_words_are_those_of_the_definition(string: str) -> None:
     assert text.words(string) == brute_force_words(string)
 
 
+MARKS = "".join(map(chr, (0x301, 0x316, 0x344, 0x5B4, 0x93F, 0x200D, 0xF73)))  # U+0344 and U+0F73 become two
+
+
+@given(st.lists(st.tuples(st.sampled_from(f"{MARKS}aé漢─ "), st.sampled_from([1, 1, 2, 63, 64, 65, 200])), max_size=6))
+@example([("a", 1), ("\u0344", 64), ("b", 1)])
+@example([("\u0301", 200)])
+def test_piles_of_marks_are_cut(runs: list[tuple[str, int]]) -> None:
+    string = "".join(character * count for character, count in runs)
+    assert text.words(string) == brute_force_words(string)
+    if all(count <= text.LONGEST for _, count in runs) and len(runs) < 2:
+        assert text.fold(string) == unicodedata.normalize("NFC", string)
+
+
+def test_a_million_marks_take_no_quadratic_time() -> None:
+    """Composing them takes minutes."""
+    string = "a" + "\u0301\u0316" * 500_000 + " b"
+    assert len(text.fold(string)) <= text.LONGEST + 3
+    assert [len(word) for word in text.words(string)] == [text.LONGEST, 1]
+
+
+def test_all_marks_are_symbols() -> None:
+    characters = list(map(chr, range(0x110000)))
+    marks = [character for character in characters if unicodedata.category(character)[0] == "M"]
+    assert text._SYMBOLS.fullmatch("".join(marks))
+    assert set(filter(unicodedata.combining, characters)) <= set(marks)
+
+
 @given(TEXTS)
 @example(SCRIPTS)
 @example("averyveryverylongwordofmorethaneightbytes")

@@ -1,11 +1,12 @@
 """One canonical form: the same address gives one string, different addresses give different strings."""
 
+from ipaddress import ip_address
 from pathlib import Path
 
 import publicsuffixlist
 import pytest
 from ada_url import join_url
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
 
@@ -13,6 +14,7 @@ from forager.types import Url
 from forager.web import urls
 from forager.web.urls import RULES, UrlRules, host, site
 
+WHOLE = PublicSuffixList()
 SAME = [
     ("HTTP://Example.COM:80/a/../b", "http://example.com/b"),
     ("https://example.com:443", "https://example.com/"),
@@ -33,6 +35,11 @@ SAME = [
     ("http://0x7f.1/", "http://127.0.0.1/"),
     ("  http://example.com/\n", "http://example.com/"),
     ("http://example.com\\a", "http://example.com/a"),
+    ("http://2130706433../", "http://127.0.0.1/"),  # a number, once its dots are gone
+    ("http://example.com../x", "http://example.com/x"),
+    ("http://example.com/a/%2e;jsessionid=1", "http://example.com/a/"),  # a dot segment, once the session is gone
+    ("http://example.com/a/..;jsessionid=1/b", "http://example.com/b"),
+    ("http://example.com/a;b;jsessionid=1;c", "http://example.com/a;b;c"),
 ]
 
 
@@ -41,9 +48,18 @@ def test_one_form_for_each_address(spelling: str, canonical: str) -> None:
     assert RULES.canonical(spelling) == canonical
 
 
-@pytest.mark.parametrize("text", ["", "x", "ftp://a/b", "mailto:a@b.c", "javascript:void(0)", "http://", "http://a b/"])
+NO_PAGES = ["", "x", "ftp://a/b", "mailto:a@b.c", "javascript:void(0)", "http://", "http://a b/"]
+NO_HOSTS = ["http://./", "http://.:0/", "http://..:80/", "http://%2E:0080/", "https://。:1/", "http://a.256../"]
+
+
+@pytest.mark.parametrize("text", NO_PAGES + NO_HOSTS)
 def test_what_is_no_page_address_is_none(text: str) -> None:
     assert RULES.canonical(text) is None
+
+
+@pytest.mark.parametrize("text", NO_HOSTS)
+def test_a_reference_to_no_host_is_none(text: str) -> None:
+    assert RULES.join(Url("http://a.b/"), text) is None
 
 
 def test_what_differs_stays_apart() -> None:
@@ -149,6 +165,45 @@ def test_references_put_together_are_those_parsed(base: str, pieces: list[str]) 
     assert rules.join(here, href) == expected  # remembered
 
 
+HOSTS = ["//", "2130706433", "0x7f.1", "256", "1e3", "08", "[::1]", "[", "]", "u:p@", ":0", ":00080", ":443", ":65536"]
+HOSTS += ["xn--mnchen-3ya", "xn--nxasmq6b", "münchen", "ß", "İ", "。", "．", "\u200d", "\xad", "日本", "😀", "co.uk"]
+PATHS = [
+    ";",
+    ";JSESSIONID=",
+    ";phpsessid=a.b",
+    "%3b",
+    ".%2e",
+    "...",
+    "%%",
+    "%2",
+    "%00",
+    "&&",
+    "phpsessid=1",
+    "%75tm_id",
+]
+PATHS += ["\x00", "\x01", "\x7f", "\x80", "\xa0", "\n", "\r", "`", "{", '"', "<", "javascript:", "file:///", "y" * 64]
+
+
+@given(
+    st.sampled_from(["", "http://", "https://", "//", "http://a.b/", "http://a.b/c?"]),
+    st.lists(st.sampled_from(PIECES + HOSTS + PATHS), max_size=8),
+)
+@settings(max_examples=400)
+@example("http://", ["2130706433", "..", "/"])
+@example("http://", [".", ":0", "/"])
+@example("http://a.b/", ["%2e", ";jsessionid=1"])
+def test_a_canonical_url_stays_as_it_is(start: str, pieces: list[str]) -> None:
+    text = start + "".join(pieces)
+    for url in (RULES.canonical(text), RULES.join(Url("https://a.b:81/c/d/e.html"), text)):
+        if url is not None:
+            assert RULES.canonical(url) == RULES.join(Url("http://x.y/z"), url) == url
+            assert url.isascii()
+            assert url.isprintable()
+            assert " " not in url
+            assert site(host(url)) in host(url)
+            assert not {"@", "#"} & set(url.partition("?")[0].partition("://")[2].partition("/")[0])
+
+
 @pytest.mark.parametrize("above", range(6))
 def test_folders_above_a_page(above: int) -> None:
     for base in map(Url, ["http://a.b/c/d/e?f/g", "http://a.b/", "http://a.b/c//d/e", "https://localhost/c/"]):
@@ -200,10 +255,46 @@ def test_host_and_registrable_site() -> None:
 
 
 def test_sites_are_those_of_the_whole_list() -> None:
-    whole = PublicSuffixList()
     names = Path(publicsuffixlist.PSLFILE).read_text(encoding="utf-8").splitlines()
     suffixes = [name.removeprefix("*.").removeprefix("!") for name in names if name and not name.startswith("//")]
     assert len(suffixes) > 5_000
     for suffix in suffixes:
-        name = f"a.b.{suffix}".encode("idna").decode()
-        assert site(name) == whole.privatesuffix(name)
+        for name in (f"a.b.{suffix}", f"b.{suffix}", suffix):
+            encoded = name.encode("idna").decode()
+            assert site(encoded) == (WHOLE.privatesuffix(encoded) or encoded)
+
+
+LABELS = [
+    "a",
+    "b1",
+    "1",
+    "com",
+    "co",
+    "uk",
+    "ck",
+    "www",
+    "city",
+    "kawasaki",
+    "jp",
+    "github",
+    "io",
+    "xn--55qx5d",
+    "cn",
+    "",
+]
+
+
+@given(st.lists(st.sampled_from(LABELS), min_size=1, max_size=9), st.sampled_from(["", ":81"]))
+def test_any_site_is_that_of_the_library(labels: list[str], port: str) -> None:
+    name = ".".join(labels) or "x"
+    try:
+        ip_address(name)
+    except ValueError:
+        assert site(name + port) == (WHOLE.privatesuffix(name) or name)
+    else:
+        assert site(name + port) == name
+
+
+def test_a_page_in_the_top_folder_of_a_disk_has_links() -> None:
+    assert RULES.join(Url("file:///page.html"), "http://a.b/") == "http://a.b/"
+    assert RULES.join(Url("file:///page.html"), "//a.b") is None

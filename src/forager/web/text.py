@@ -15,6 +15,7 @@ A *term* is a 32-bit hash of a word's UTF-8, eight bytes at a time:
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect
 from collections.abc import Sequence
@@ -39,6 +40,8 @@ _WRAP = 0xFFFF_FFFF_FFFF_FFFF
 _K1_INVERSE = pow(_K1, -1, 1 << 64)
 _U32 = np.uint64(32)
 _LOW_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # masks that keep the first n bytes of a chunk
+
+_SYMBOLS = re.compile(rf"[^\w\x00-\x7f]{{{LONGEST + 1},}}")  # all marks are among them
 
 ROW_END = "\x1e"  # between the leaves of a page: the "record separator", which no text needs
 _GAP, _LETTER, _ALONE, _MARK = 0, 1, 2, 3  # the kind of a code point: what it does to a word
@@ -71,10 +74,37 @@ _LOWERED = bytes(
 
 def fold(text: str) -> str:
     """The text in lower case, composed (NFC), without soft hyphens. "ß" stays, since `lower` is used and not
-    `casefold`; the final sigma becomes sigma."""
+    `casefold`; the final sigma becomes sigma. Of many marks in a row the first LONGEST are kept."""
     if text.isascii():
         return text.lower()
+    return _fold(_without_piles(text) if len(text) > LONGEST else text)
+
+
+def _fold(text: str) -> str:
     return unicodedata.normalize("NFC", text.lower().replace("\xad", "")).replace("ς", "σ")
+
+
+def _without_piles(text: str) -> str:
+    """The text with at most LONGEST marks in a row. To compose more takes quadratic time: a million take minutes."""
+    return _SYMBOLS.sub(lambda found: _thinned(found[0]), text)
+
+
+def _thinned(symbols: str) -> str:
+    kept, marks = [], 0
+    for character in symbols:
+        marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
+        if marks <= LONGEST:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _has_piles(kinds: Bytes) -> bool:
+    """Whether code points of these kinds have more than LONGEST marks in a row. 20 us; to search the text takes 300."""
+    is_mark = kinds & np.uint8(_KIND) == _MARK
+    if np.count_nonzero(is_mark) <= LONGEST:
+        return False
+    others = np.flatnonzero(~is_mark)
+    return bool(np.diff(others, prepend=-1, append=len(kinds)).max() > LONGEST + 1)
 
 
 def terms(leaves: Sequence[str]) -> Ragged:
@@ -189,7 +219,8 @@ def _cut(text: str) -> tuple[bytes, Places, Places]:
         high_kinds = _kinds_of(high_octets.tobytes().decode("utf-8", "surrogatepass"))
         if high_kinds.max() >= _FOLDS:
             # Only leaves beyond ASCII are folded, because they are few: all 25,000 characters of a page take 0.16 ms.
-            folded = ROW_END.join([leaf if leaf.isascii() else fold(leaf) for leaf in text.split(ROW_END)])
+            tame = _without_piles(text) if _has_piles(high_kinds) else text
+            folded = ROW_END.join([leaf if leaf.isascii() else _fold(leaf) for leaf in tame.split(ROW_END)])
             if folded != text:
                 return _cut(folded)
         kinds[high] = _spread(high_kinds & np.uint8(_KIND), high_octets)

@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from ipaddress import ip_address
+from pathlib import Path
 
 from ada_url import join_url, normalize_url
-from publicsuffixlist import PublicSuffixList
+from publicsuffixlist import PSLFILE, PublicSuffixList
 
 from forager.types import Url
 
@@ -74,7 +75,7 @@ class UrlRules:
 
     def join_all(self, base: Url, hrefs: Iterable[str]) -> list[Url | None]:
         """The targets of many references on one page."""
-        top, folder = base[: base.index("/", 8)], _folder(base, 0)
+        top, folder = base[: _top(base)], _folder(base, 0)
         joined, targets = self._joined, []
         for href in hrefs:
             if href.startswith("/"):
@@ -130,18 +131,27 @@ class UrlRules:
         authority, slash, path = rest.partition("/")
         path, _, query = path.partition("?")
         host, path, query = _bare_host(authority), _escapes(path), _escapes(query)
+        again = host != authority  # without its dot a name may be a number: "2130706433.."
         if ";" in path:
-            path = _PATH_SESSION.sub("", path)
+            path, stripped = _PATH_SESSION.subn("", path)
+            again = again or stripped > 0  # and "/.;jsessionid=1" a dot segment
         if query:
             query = "&".join(pair for pair in query.split("&") if pair and not self._stripped.match(pair))
         url = f"{scheme}://{host}{slash}{path}{'?' if query else ''}{query}"
-        return Url(url) if host and len(url) <= self.longest else None
+        if again:
+            return self._canonical(normalize_url(url))
+        return Url(url) if len(url) <= self.longest else None
+
+
+def _top(url: Url) -> int:
+    """Where the path begins."""
+    return url.index("/", url.index("://") + 3)
 
 
 @lru_cache(maxsize=256)
 def _folder(base: Url, above: int) -> str:
     """The folder of a page, or the one so many levels above it. Above the top folder is the top folder."""
-    top = base.index("/", 8) + 1
+    top = _top(base) + 1
     end = base.partition("?")[0].rindex("/") + 1
     while above and end > top:
         end = base.rindex("/", 0, end - 1) + 1
@@ -172,26 +182,38 @@ def _escape(found: re.Match[str]) -> str:
 
 def host(url: Url) -> str:
     """The host name, with the port unless it is the default port of the scheme."""
-    start = url.index("://") + 3
-    return url[start : url.index("/", start)]
+    return url[url.index("://") + 3 : _top(url)]
 
 
 @lru_cache(maxsize=100_000)
 def site(host: str) -> str:
     """The registrable domain of a host. The host itself if it has none (addresses, single labels)."""
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    if name[-1] in "0123456789]" and _is_address(name.strip("[]")):  # asked of few: no takes three times the rest
+        return name
+    return _suffixes().privatesuffix(name) or name
+
+
+def _is_address(name: str) -> bool:
     try:
-        ip_address(name.strip("[]"))
+        ip_address(name)
     except ValueError:
-        return _suffixes("xn--" in name).privatesuffix(name) or name
-    return name
+        return False
+    return True
 
 
-@lru_cache(maxsize=2)
-def _suffixes(encoded: bool) -> PublicSuffixList:
-    """The list of public suffixes. With `encoded` it also has the encoded ones, which takes most of the time and which
-    few crawls need."""
-    return PublicSuffixList(accept_encoded_idn=encoded)
+@cache
+def _suffixes() -> PublicSuffixList:
+    """The list of public suffixes, with those that are not ASCII also encoded. The library would encode them all, and
+    take three times as long."""
+    listed = Path(PSLFILE).read_text(encoding="utf-8").splitlines()
+    encoded = [_encoded(rule) for rule in listed if not (rule.isascii() or rule.startswith("//"))]
+    return PublicSuffixList(source=[*listed, *encoded], accept_encoded_idn=False)
+
+
+def _encoded(rule: str) -> str:
+    exception = "!" if rule.startswith("!") else ""
+    return exception + rule.removeprefix("!").encode("idna").decode()
 
 
 RULES = UrlRules()

@@ -6,10 +6,12 @@ covers at least one leaf, and an empty anchor is a leaf of its own. The content 
 <iframe> and <noframes> does not count: these are empty leaves. The text of a leaf has no white space around it.
 
 Links are <a href>, <area href>, and the src of <frame> and <iframe>. Links that are not http(s) are left out, and links
-to the page itself (sections).
+to the page itself (sections). An <a> in a picture (SVG) may have xlink:href instead.
 
-A hostile page costs no more than its size allows: a tag path keeps its first 4 and last 28 elements and 64 characters
-of each, an anchor keeps its first 1,000 characters; see also bounds.py.
+A hostile page costs no more than its size allows, and is read within `PageLimits`: `Page.left_out` says how much was
+over. Besides, a tag path keeps its first 4 and last 28 elements and 64 characters of each, an anchor and a heading keep
+their first 1,000 characters, and links that lie in each other are left out where they would multiply their text. See
+also bounds.py.
 """
 
 from __future__ import annotations
@@ -17,23 +19,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, Self
 
 import numpy as np
 from selectolax.lexbor import LexborHTMLParser
 
-from forager.types import Failure, Fetch, Heading, Ids, Links, Page, Reason, Url
+from forager.types import Failure, Fetch, Heading, Ids, Links, Page, Ragged, Reason, Url
 from forager.web import text
-from forager.web.page.bounds import tame
-from forager.web.page.decode import decode, is_binary
+from forager.web.page.bounds import PageLimits, cut, tame
+from forager.web.page.declared import Declarations, declarations
+from forager.web.page.decode import MAGIC, decode, is_binary
 from forager.web.page.packed import pack, unpack
 from forager.web.page.tree import DocumentParts, FoundLink, TreeWalk
 from forager.web.urls import RULES, UrlRules
 
-FEATURES: Final = 1  # version of what `parse` gives; cached pages and models carry it
-LARGEST = 10_000_000  # bytes
+FEATURES: Final = 2  # version of what `parse` gives; cached pages and models carry it
+LIMITS: Final = PageLimits()
 LONGEST_ANCHOR = 1000  # characters
 _ANCHOR_LEAVES = 200  # leaves of an anchor that are read, after its first
+_MULTIPLE = 4  # of the page's words: what links or headings that lie in each other may have together
 
 _HTML = ("text/html", "application/xhtml+xml")
 _PERHAPS = ("", "text/xml", "application/xml", "application/octet-stream", "unknown/unknown")
@@ -41,23 +46,31 @@ _LOOKS_LIKE_HTML = re.compile(
     rb"<(?:!doctype\s+html|html|head|body|title|frameset|h1|p|a|div|table)[\s>]", re.IGNORECASE
 )
 _STARTS_AS_HTML = re.compile(r"\s*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)  # though called text/plain
-_MAGIC = (b"%PDF", b"\x89PNG", b"GIF8", b"PK\x03\x04", b"\xff\xd8\xff", b"\x1f\x8b", b"%!PS", b"RIFF", b"\x7fELF")
+_CONTROLS = dict.fromkeys(code for code in (*range(32), *range(127, 160)) if not chr(code).isspace())
 
 
-def parse(fetch: Fetch, rules: UrlRules = RULES, *, comments: bool = False, largest: int = LARGEST) -> Page | Failure:
+def parse(
+    fetch: Fetch, rules: UrlRules = RULES, *, comments: bool = False, limits: PageLimits = LIMITS
+) -> Page | Failure:
     """The page in an answer, or why it has none. With `comments`, comments are leaves too, as in the apprentice
     paper."""
-    refused = _refuse(fetch, largest)
+    refused = _refuse(fetch, limits.bytes)
     if refused:
         return Failure(fetch.url, *refused, seconds=fetch.seconds)
     content = decode(fetch.body, fetch.charset)
     if _type(fetch) == "text/plain" and not _STARTS_AS_HTML.match(content):
-        return _plain(fetch.url, content)
-    markup = tame(content)
+        return _page(fetch.url, _plain(content, limits), rules, limits)
+    head = cut(content, limits.tags)
+    markup = tame(head)
     root = None if markup is None else LexborHTMLParser(markup).root
     if root is None:
         return Failure(fetch.url, Reason.UNREADABLE, "its markup would take too long to parse", seconds=fetch.seconds)
-    return _page(fetch.url, TreeWalk(comments).over(root), rules)
+    found = TreeWalk(comments, limits).over(root)
+    if len(head) < len(content):
+        found.left_out["markup"] = len(content) - len(head)
+    if len(head) > limits.text:
+        found.left_out["text"] = _shorten(found.leaves, limits.text)
+    return _page(fetch.url, found, rules, limits)
 
 
 def to_bytes(page: Page) -> bytes:
@@ -87,37 +100,51 @@ def _refuse(fetch: Fetch, largest: int) -> tuple[Reason, str] | None:
     kind, body = _type(fetch), fetch.body
     if len(body) > largest:
         return Reason.TOO_LARGE, f"{len(body):,} bytes, at most {largest:,} are read"
-    if body.startswith(_MAGIC):
+    if not body.startswith(b"<") and MAGIC.match(body):  # most do
         return Reason.NOT_HTML, f"{kind or 'no type'}, but starts with {body[:4]!r}"
     if kind in _PERHAPS and not _LOOKS_LIKE_HTML.search(body[:2048].replace(b"\0", b"")):
         return Reason.NOT_HTML, f"{kind or 'no type'}, and does not look like HTML"
     if kind not in (*_HTML, *_PERHAPS, "text/plain"):
         return Reason.NOT_HTML, kind[:100]
-    if is_binary(body):
-        return Reason.UNREADABLE, "binary: NUL bytes throughout"
+    if is_binary(body, fetch.charset):
+        return Reason.UNREADABLE, "binary: bytes throughout that no text has"
     return None
 
 
-def _page(url: Url, found: DocumentParts, rules: UrlRules) -> Page:
+def _shorten(leaves: list[str], longest: int) -> int:
+    """Take the text from all leaves after so many characters. Gives how many were over."""
+    left = longest
+    for at, leaf in enumerate(leaves):
+        left -= len(leaf)
+        if left < 0:
+            over = sum(map(len, leaves[at + 1 :])) - left
+            leaves[at:] = [leaf[:left], *[""] * (len(leaves) - at - 1)]
+            return over
+    return 0
+
+
+def _page(url: Url, found: DocumentParts, rules: UrlRules, limits: PageLimits) -> Page:
     base = (found.base and rules.join(url, found.base)) or url
-    leaves = tuple(found.leaves)
+    leaves, terms = tuple(found.leaves), text.terms(found.leaves)
+    declared = declarations(found.said, url, base, rules) if found.said else Declarations(canonical=None)
     return Page(
         url=url,
-        title=_one_line(found.title or ""),
+        title=_one_line(found.title or "", limits.title),
         leaves=leaves,
         tags=tuple(found.tags),
-        terms=text.terms(found.leaves),
+        terms=terms,
         regions=np.frombuffer(bytes(found.regions), np.uint8),
-        links=_links(url, base, found, leaves, rules),
-        headings=tuple([Heading(level, *span) for level, span in found.headings]),
-        keywords=_one_line(found.keywords),
-        description=_one_line(found.description),
-        canonical=rules.join(base, found.canonical) if found.canonical else None,
+        links=_links(url, base, found, leaves, terms, rules),
+        headings=_headings(found, terms),
+        keywords=_one_line(found.keywords, limits.description),
+        description=_one_line(found.description, limits.description),
         language=(found.language or found.fallback_language).strip().lower()[:35],
+        left_out={what: amount for what, amount in found.left_out.items() if amount},
+        **declared,
     )
 
 
-def _links(url: Url, base: Url, found: DocumentParts, leaves: tuple[str, ...], rules: UrlRules) -> Links:
+def _links(url: Url, base: Url, found: DocumentParts, leaves: tuple[str, ...], terms: Ragged, rules: UrlRules) -> Links:
     hrefs = list(dict.fromkeys([link[0] for link in found.links]))  # many links of a page have the same one
     target_of = dict(zip(hrefs, rules.join_all(base, hrefs), strict=True))
     targets: list[Url] = []
@@ -129,7 +156,29 @@ def _links(url: Url, base: Url, found: DocumentParts, leaves: tuple[str, ...], r
             kept.append(link)
     _, spans, paths, rels = zip(*kept, strict=True) if kept else ((), (), (), ())
     first, last = (np.array([span[end] for span in spans], np.int32) for end in (0, 1))
-    return ParsedLinks.of(leaves, tuple(targets), first, last, paths, rels)
+    links = ParsedLinks.of(leaves, tuple(targets), first, last, paths, rels)
+    if not (last[:-1] >= first[1:]).any():
+        return links
+    most = _affordable(first, last, terms)
+    found.left_out["links"] += len(links) - most
+    return links.take(range(most))
+
+
+def _headings(found: DocumentParts, terms: Ragged) -> tuple[Heading, ...]:
+    headings = [Heading(level, *span) for level, span in found.headings]
+    if any(outer.last_leaf >= inner.first_leaf for outer, inner in pairwise(headings)):
+        first, last = (np.array([span[end] for _, span in found.headings], np.int32) for end in (0, 1))
+        most = _affordable(first, last, terms)
+        found.left_out["headings"] += len(headings) - most
+        del headings[most:]
+    return tuple(headings)
+
+
+def _affordable(first: Ids, last: Ids, terms: Ragged) -> int:
+    """How many of these spans may be kept, the first ones. It is all of them, unless they lie in each other so often
+    that the words inside, counted for each span, are many times those of the page."""
+    covered = terms.offsets[last + 1] + last - terms.offsets[first] - first + 1
+    return int(np.searchsorted(np.cumsum(covered), _MULTIPLE * (len(terms.values) + len(terms)), "right"))
 
 
 class ParsedLinks(Links):
@@ -156,7 +205,7 @@ class ParsedLinks(Links):
     @cached_property
     def anchors(self) -> tuple[str, ...]:
         first, last, leaves = self.first_leaf.tolist(), self.last_leaf.tolist(), self._leaves
-        anchors = [leaves[at] for at in first]
+        anchors = [leaves[at][: LONGEST_ANCHOR + 1] for at in first]
         together = "".join(anchors)
         plain = together.isprintable() and "  " not in together and max(map(len, anchors), default=0) <= LONGEST_ANCHOR
         others = [row for row, at in enumerate(first) if not plain or last[row] != at]  # few on most pages
@@ -174,15 +223,18 @@ class ParsedLinks(Links):
 
 
 def _anchor(leaves: Sequence[str], first: int, last: int) -> str:
-    return " ".join(" ".join(leaves[first : min(last, first + _ANCHOR_LEAVES) + 1])[:LONGEST_ANCHOR].split())
+    covered = [leaf[:LONGEST_ANCHOR] for leaf in leaves[first : min(last, first + _ANCHOR_LEAVES) + 1]]
+    return " ".join(" ".join(covered)[:LONGEST_ANCHOR].split())
 
 
-def _one_line(string: str) -> str:
-    return " ".join(string.split())
+def _one_line(string: str, longest: int) -> str:
+    """The string without line breaks and control characters, and not longer than that."""
+    return " ".join(string.lstrip()[: 4 * longest].translate(_CONTROLS).split())[:longest].rstrip() if string else ""
 
 
-def _plain(url: Url, content: str) -> Page:
+def _plain(content: str, limits: PageLimits) -> DocumentParts:
     """Plain text is a page of one leaf."""
     found = DocumentParts()
     found.leaves, found.tags, found.regions = [content.strip()], ["body"], [0]
-    return _page(url, found, RULES)
+    found.left_out["text"] = _shorten(found.leaves, limits.text)
+    return found

@@ -1,17 +1,27 @@
-"""How much work a document will be for the parser. This is estimated before the parser gets it.
+"""How much of a document is read, and how much work it will be for the parser. Both are decided before the parser gets
+it.
+
+A tag takes about 10 us in all, so a page is read up to its 100,000th tag, and the rest is left out.
 
 lexbor follows the HTML standard, and the standard is quadratic: every block tag looks through the open elements
 (200,000 nested <div>: 88 s), every attribute is compared with those before it (100,000: 34 s), every paragraph opens
-again all formatting elements that were never closed (a page of 200 KB: 18 GB). So the tags are counted first, in one
-linear pass, by a rough simulation that rather counts too much than too little. Unclosed formatting is common on old
-pages and tells us nothing: there the formatting tags are dropped. A page that is still too much work is refused.
+again all formatting elements that were never closed (a page of 200 KB: 18 GB), every option looks at all options of its
+list (80,000: 27 s), and the table of the names of elements and attributes does not grow (500,000 names: over 60 s). So
+the tags are counted first, in one linear pass, by a rough simulation that rather counts too much than too little.
+Unclosed formatting is common on old pages and tells us nothing: there the tags of formatting and lists of options are
+dropped. A page that is still too much work is refused.
+
+lexbor writes beyond its memory where a character reference is shorter than its characters in UTF-8. There are two of
+them, and they are replaced.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 LIMIT = 300_000_000  # steps; about a second
 _SMALL = 64_000  # characters; less cannot contain enough attributes or nested tags to matter
@@ -23,16 +33,23 @@ _FORMATS = (
 )
 # Both cases are spelt out: with IGNORECASE the search could not jump from "<" to "<", and it runs on many pages.
 _FORMAT_START = re.compile(rf"<(?:{re.sub('[a-z]', lambda x: f'[{x[0]}{x[0].upper()}]', _FORMATS)})(?=[\s/>])")
-_FORMAT_TAG = re.compile(rf"</?(?:{_FORMATS})(?=[\s/>])[^<>]*>?", re.IGNORECASE)
-_ATTRIBUTE = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+"""
-_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_DROPPED = re.compile(rf"</?(?:{_FORMATS}|select)(?=[\s/>])[^<>]*>?", re.IGNORECASE)
+_ATTRIBUTE = r"""[\s/]*+{}(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+"""
+_ATTRIBUTE_NAME = r"[^\s/>][^\s/>=]*+"
+_ATTRIBUTE_NAMES = re.compile(_ATTRIBUTE.format(f"({_ATTRIBUTE_NAME})"))
+_OPTION = re.compile("<[oO][pP][tT][iI][oO][nN]")
 _TAG = re.compile(
     r"<!--.*?(?:--!?>|\Z)"
     r"|<(script|style|textarea|title|xmp)\b.*?(?:</\1|\Z)"
-    rf"|<(/?)([a-z][^\s/>]*+)((?:{_ATTRIBUTE})*+)",
+    rf"|<(/?)([a-z][^\s/>]*+)((?:{_ATTRIBUTE.format(_ATTRIBUTE_NAME)})*+)",
     re.IGNORECASE | re.DOTALL,
 )
 _MANY = 400  # characters; shorter attributes are not counted
+_FEW_OPTIONS = 3000  # take 25 ms
+_FEW_NAMES = 20_000  # take 50 ms
+_NAMES_STEP = 20  # pairs of names that take as long as a step
+_OPTION_STEPS = 2  # for each option before an option
+_GROWING = {"&nGt;": "\u226b\u20d2", "&nLt;": "\u226a\u20d2"}  # all that are longer in UTF-8; a test looks for others
 
 _VOID = {"area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "wbr"}
 _FORMAT_NAMES = set(_FORMATS.split("|"))
@@ -56,22 +73,62 @@ _ENDS = {
 _IN_TABLES = {"td", "th", "tr", "tbody", "thead", "tfoot", "caption"}  # ignored anywhere else
 
 
-def tame(markup: str) -> str | None:
-    """The markup, without formatting tags if need be. None if it would take too long to parse."""
-    if _is_harmless(markup):
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """How much of a page is read. What is over is left out, in document order, and counted in `Page.left_out`."""
+
+    bytes: int = 10_000_000  # a larger page is refused
+    tags: int = 100_000
+    text: int = 2_000_000  # characters of all leaves together
+    links: int = 5_000
+    headings: int = 1_000
+    title: int = 500  # characters
+    description: int = 2_000  # characters; of the keywords, too
+
+
+def cut(markup: str, tags: int) -> str:
+    """The markup up to so many tags."""
+    if len(markup) <= tags or markup.count("<") <= tags:
         return markup
+    at = -1
+    for _ in range(tags + 1):
+        at = markup.index("<", at + 1)
+    return markup[:at]
+
+
+def tame(markup: str) -> str | None:
+    """The markup as the parser may have it: without tags of formatting and lists, if need be. None if it would take too
+    long to parse."""
+    if len(markup) < _SMALL:
+        octets = np.frombuffer(markup.encode("utf-8", "surrogatepass"), np.uint8)
+        markup = _without_growing(markup) if _may_grow(octets) else markup
+        if _is_harmless(markup, int(np.count_nonzero(octets == ord("<")))):  # 8 us; str.count takes 27
+            return markup
+    else:
+        markup = _without_growing(markup)
     if steps(markup) <= LIMIT:
         return markup
-    plain = _FORMAT_TAG.sub("", markup)
+    plain = _DROPPED.sub("", markup)
     return plain if steps(plain) <= LIMIT else None
 
 
-def _is_harmless(markup: str) -> bool:
-    """Whether the markup is so small that it is no problem even with all formatting unclosed. Quick for most pages."""
-    if len(markup) >= _SMALL:
+def _without_growing(markup: str) -> str:
+    for reference, characters in _GROWING.items():
+        markup = markup.replace(reference, characters)
+    return markup
+
+
+def _may_grow(octets: NDArray[np.uint8]) -> bool:
+    """Whether a reference looks like one of those that grow. 15 us; to search for them takes 50."""
+    at = (octets[:-4] == ord("&")).nonzero()[0]
+    at = at[octets[at + 1] == ord("n")]
+    return len(at) > 0 and bool(((octets[at + 3] == ord("t")) & (octets[at + 4] == ord(";"))).any())
+
+
+def _is_harmless(markup: str, tags: int) -> bool:
+    """Whether small markup is no problem even with all formatting unclosed. Quick for most pages."""
+    if tags > _FEW_OPTIONS and len(_OPTION.findall(markup)) > _FEW_OPTIONS:
         return False
-    octets = np.frombuffer(markup.encode("utf-8", "surrogatepass"), np.uint8)
-    tags = int(np.count_nonzero(octets == ord("<")))  # 8 us; str.count takes 27
     if tags * tags // 4 * _REOPEN <= LIMIT:  # if every other tag were one; counting end tags takes 0.05 ms
         return True
     formats = min(tags - markup.count("</"), tags // 2)  # the worst case
@@ -82,22 +139,36 @@ def _is_harmless(markup: str) -> bool:
 
 def steps(markup: str) -> int:
     """An estimate of the parser's elementary steps. Counting stops beyond LIMIT."""
-    opened, formats, total = _Open(), _Formats(), 0
-    for _, closing, written, attributes in _TAG.findall(markup):
+    tags = _TAG.findall(markup)
+    opened, formats, total = _Open(), _Formats(), _names(tags) ** 2 // _NAMES_STEP
+    has_lists, options = False, 0
+    for _, closing, written, attributes in tags:
         if not written:
             continue
         name = written.lower()
         if len(attributes) > _MANY:
-            total += len(_ATTRIBUTES.findall(attributes)) ** 2
+            total += len(_ATTRIBUTE_NAMES.findall(attributes)) ** 2
         if closing:
             opened.close(name)
         elif name not in _VOID:
             opened.open(name)
+            has_lists = has_lists or name == "select"
+            if has_lists and name == "option":
+                options += 1
+                total += options * _OPTION_STEPS
         formats.see(name, bool(closing))
         total += len(opened.names) + formats.active * _REOPEN
         if total > LIMIT:
             break
     return total
+
+
+def _names(tags: list[tuple[str, str, str, str]]) -> int:
+    """How many names elements and attributes have. Zero if they are few."""
+    said = ">".join([tag[3] for tag in tags if tag[3]])
+    attributes = len(set(_ATTRIBUTE_NAMES.findall(said))) if len(said) > 2 * _FEW_NAMES else 0
+    elements = len({tag[2] for tag in tags}) if len(tags) > _FEW_NAMES else 0
+    return max(attributes, elements) if max(attributes, elements) > _FEW_NAMES else 0
 
 
 class _Open:

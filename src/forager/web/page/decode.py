@@ -11,11 +11,29 @@ import codecs
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
 _PRESCAN = 4096  # bytes; the standard reads 1024, but many pages declare a little later
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _META_CHARSET = re.compile(rb"""<meta[^>]{1,500}?charset\s*=\s*["']?\s*([\w:.-]{1,40})""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{1,200}?encoding\s*=\s*["']([\w:.-]{1,40})""")
 _NULS = re.compile(rb"\0+")
+_LEAST = 9  # bytes below: no charset has them in text, of random bytes they are 3.5 %
+_FEW, _SHARE = 8, 200  # so many of them are slips, or one in so many bytes
+_LONG = 4096  # so many random bytes have a NUL byte among them
+# How files begin that are no text. Where letters alone could begin a text, what follows them counts, too.
+_BEGINNINGS = (
+    *(rb"%PDF", rb"%!PS", rb"\{\\rtf1", rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", rb"AT&TFORM"),  # documents, old Office
+    *(rb"\x89PNG", rb"GIF8[79]a", rb"\xff\xd8\xff", rb"RIFF.{4}(?:WEBP|WAVE|AVI )", rb"8BPS\0"),  # pictures, sound
+    *(rb"BM.{4}\0{4}", rb"II\*\0", rb"MM\0\*", rb"\0\0[\x01\x02]\0", rb"\0.{3}(?:ftyp|moov|mdat)", rb"\x1aE\xdf\xa3"),
+    *(rb"OggS\0", rb"fLaC\0", rb"ID3[\x02-\x04]\0", rb"MThd\0", rb"FLV\x01", rb"\0\0\x01[\xb3\xba]"),
+    *(rb"PK\x03\x04", rb"PK\x05\x06", rb"\x1f\x8b", rb"\x1f\x9d", rb"BZh[1-9]1AY", rb"\xfd7zXZ\0"),  # archives
+    *(rb"\x28\xb5\x2f\xfd", rb"7z\xbc\xaf", rb"Rar!\x1a\x07", rb"MSCF\0", rb"!<arch>\n", rb".{257}ustar[\0 ]"),
+    *(rb"\x7fELF", rb"MZ.{3}\0", rb"\xca\xfe\xba\xbe", rb"[\xce\xcf]\xfa\xed\xfe", rb"\0asm", rb"dex\n03"),  # programs
+    *(rb"wOF[F2](?:\0\x01\0\0|OTTO|true)", rb"OTTO\0", rb"\0\x01\0\0\0", rb"ttcf\0"),  # fonts
+    *(rb"SQLite format 3\0", rb"\x89HDF", rb"PAR1\x15", rb"CDF\x01"),  # tables
+)
+MAGIC = re.compile(b"|".join(_BEGINNINGS), re.DOTALL)
 _UTF16_MARKUP = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
 
 # Python codecs and the WHATWG labels that mean them. Other labels are ignored, so no page can name a codec like zlib.
@@ -68,11 +86,19 @@ def decode(body: bytes, charset: str = "") -> str:
     return _lenient(body, declared)
 
 
-def is_binary(body: bytes) -> bool:
-    """Whether a body has many NUL bytes and is not UTF-16. A long run of them is a hole in a file and counts once."""
-    if 0 not in body or body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _wide(body):
+def is_binary(body: bytes, charset: str = "") -> bool:
+    """Whether a body has bytes throughout that no text has. A run of NUL bytes is a hole in a file and counts once,
+    unless there is nothing else."""
+    if 0 not in body and len(body) > _LONG:  # 1 us; to count takes 7
         return False
-    return len(_NULS.findall(body)) > max(8, len(body) // 200)
+    slips = max(_FEW, len(body) // _SHARE)
+    low = int(np.count_nonzero(np.frombuffer(body, np.uint8) < _LEAST))
+    if low <= slips:
+        return False
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _wide(body, codec(charset)):
+        return decode(body, charset).count("\ufffd") > slips  # halves of pairs
+    holes = low - body.count(0) + len(_NULS.findall(body))
+    return holes > slips or not body.strip(b"\0 \t\r\n")
 
 
 def _wide(body: bytes, declared: str = "") -> str:

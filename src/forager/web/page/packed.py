@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from forager.types import Heading, Links, Page, Ragged, Url
 
-FORMAT = 1
+FORMAT = 2
 
 
 class _Packed(msgspec.Struct, array_like=True, frozen=True):
@@ -28,6 +28,13 @@ class _Packed(msgspec.Struct, array_like=True, frozen=True):
     path_of: bytes
     rels: tuple[str, ...]
     headings: tuple[tuple[int, int, int], ...]
+    directives: tuple[str, ...]
+    refresh: str | None
+    feeds: tuple[str, ...]
+    alternates: tuple[str, ...]
+    neighbours: tuple[str, ...]
+    is_listing: bool
+    left_out: dict[str, int]
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -53,6 +60,8 @@ def pack(page: Page, features: int) -> bytes:
             _raw(np.array([ids[path] for path in links.tag_paths]), "<i4"),
             links.rels,
             tuple((heading.level, heading.first_leaf, heading.last_leaf) for heading in page.headings),
+            *(page.directives, page.refresh, page.feeds, page.alternates, page.neighbours, page.is_listing),
+            dict(page.left_out),
         )
     )
 
@@ -66,9 +75,17 @@ def unpack(packed: bytes, features: int) -> Page:
     terms = Ragged(np.frombuffer(p.term_values, "<u4"), np.frombuffer(p.term_offsets, "<i8"))
     headings = tuple([Heading(*heading) for heading in p.headings])
     regions = np.frombuffer(p.regions, np.uint8)
+    urls: Any = p  # its strings were Urls when packed
     return Page(
         *(Url(url), title, p.leaves, tuple(p.tags.split(" ")) if p.leaves else (), terms, regions, _links(p), headings),
         *(keywords, description, None if canonical is None else Url(canonical), language),
+        directives=p.directives,
+        refresh=urls.refresh,
+        feeds=urls.feeds,
+        alternates=urls.alternates,
+        neighbours=urls.neighbours,
+        is_listing=p.is_listing,
+        left_out=p.left_out,
     )
 
 

@@ -9,6 +9,7 @@ a page.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,6 +17,7 @@ from functools import lru_cache
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from forager.types import Region
+from forager.web.page.bounds import PageLimits
 
 _COMMENT = 4  # lexbor's id
 _PATH_HEAD, _PATH_TAIL, _PART = 4, 28, 64  # elements of a path, characters of an element
@@ -53,7 +55,11 @@ _REGION_WORDS = (
 )
 _REGIONS = tuple((frozenset(words.split()), region) for words, region in _REGION_WORDS)
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_LONGEST_NAME = 200  # characters of an id or class list that are read
+_LONGEST_NAME = 200  # characters of an id, class list or rel that are read
+_FEEDS = ("application/rss+xml", "application/atom+xml")
+_SAID = {"canonical": 10, "feeds": 10, "alternates": 50, "neighbours": 10, "directives": 10, "refresh": 5}  # at most
+
+_LIMITS = PageLimits()
 
 Attributes = dict[str, str | None]
 Span = list[int]  # first and last leaf
@@ -77,18 +83,19 @@ class DocumentParts:
     title: str | None = None
     keywords: str = ""
     description: str = ""
-    canonical: str = ""
-    base: str = ""
+    base: str | None = None
     language: str = ""
     fallback_language: str = ""  # from <meta http-equiv=content-language>
+    said: dict[str, list[str]] = field(default_factory=dict)  # by the kinds of _SAID, as written
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 class TreeWalk:
     """One walk over one document. With `comments`, comments are leaves too."""
 
-    def __init__(self, comments: bool = False) -> None:
+    def __init__(self, comments: bool = False, limits: PageLimits = _LIMITS) -> None:
         self.found = DocumentParts()
-        self._comments = comments
+        self._comments, self._most_links, self._most_headings = comments, limits.links, limits.headings
         self._stack: list[Frame] = []
         self._paths: list[str] = []  # of each frame, "" until a link needs it; deep frames have only their own part
         self._meanings = _KNOWN.copy()  # by tag id; unknown elements have other ids in each document
@@ -163,6 +170,9 @@ class TreeWalk:
         if meaning == _FRAME:
             return self._link(node, name, "src")
         if meaning == _HEADING:
+            if len(self.found.headings) >= self._most_headings:
+                self.found.left_out["headings"] += 1
+                return None
             at = len(self.found.leaves)
             span = [at, at]
             self.found.headings.append((int(name[1]), span))
@@ -172,18 +182,25 @@ class TreeWalk:
         return None
 
     def _link(self, node: LexborNode, name: str, attribute: str) -> Span | None:
-        said = node.attributes
+        said, found = node.attributes, self.found
         href = said.get(attribute)
         if href is None:
+            href = said.get("xlink:href")
+            if href is None or all(frame[1] != "svg" for frame in self._stack):
+                return None
+        if href[:1] == "#" and not found.base:  # a section; of some pages there are thousands
             return None
-        at = len(self.found.leaves)
+        if len(found.links) >= self._most_links:
+            found.left_out["links"] += 1
+            return None
+        at = len(found.leaves)
         span, path, rel = [at, at], name, ""
         if len(said) > 1:
-            path, rel = _part(said, name), said.get("rel") or ""
+            path, rel = _part(said, name), (said.get("rel") or "")[:_LONGEST_NAME]
         if self._left >= 0:
             path = f"{self._prefix()} {path}"
             self._left -= len(path)
-        self.found.links.append((href, span, path, rel))
+        found.links.append((href, span, path, rel))
         return span
 
     def _declare(self, name: str, node: LexborNode) -> None:
@@ -194,12 +211,24 @@ class TreeWalk:
         elif name == "html":
             found.language = said.get("lang") or said.get("xml:lang") or ""
         elif name == "base":
-            found.base = found.base or said.get("href") or ""
+            found.base = said.get("href") if found.base is None else found.base
         elif name == "link":
-            if "canonical" in (said.get("rel") or "").lower().split():
-                found.canonical = found.canonical or said.get("href") or ""
+            self._declare_link(said)
         else:
             self._declare_by_meta((said.get("name") or said.get("http-equiv") or "").lower(), said.get("content") or "")
+
+    def _declare_link(self, said: Attributes) -> None:
+        rels = (said.get("rel") or "")[:_LONGEST_NAME].lower().split()
+        if "alternate" in rels:
+            if (said.get("type") or "").strip().lower() in _FEEDS:
+                self._say("feeds", said.get("href"))
+            elif "hreflang" in said:
+                self._say("alternates", said.get("href"))
+        elif "canonical" in rels:
+            if len(self._stack) > 1 and self._stack[1][1] == "head":  # in the body it could be a visitor's
+                self._say("canonical", said.get("href"))
+        elif not {"next", "prev", "previous"}.isdisjoint(rels):
+            self._say("neighbours", said.get("href"))
 
     def _declare_by_meta(self, name: str, content: str) -> None:
         found = self.found
@@ -209,6 +238,16 @@ class TreeWalk:
             found.description = found.description or content
         elif name == "content-language":
             found.fallback_language = found.fallback_language or content
+        elif name in ("robots", "forager"):
+            self._say("directives", content)
+        elif name == "refresh" and self._stack[-1][1] != "noscript":  # that would lead to a page for want of scripts
+            self._say("refresh", content)
+
+    def _say(self, kind: str, text: str | None) -> None:
+        if text:
+            said = self.found.said.setdefault(kind, [])
+            if len(said) < _SAID[kind]:
+                said.append(text)
 
     def _prefix(self) -> str:
         """The path of the element that we are in. Paths of the elements around it are kept while we are in them."""
