@@ -58,6 +58,7 @@ class ScopeConfig(Table, frozen=True):
     max_depth: Whole | None = None
     nofollow: bool = False  # links with rel=nofollow are not followed
     sitemaps: Literal["none", "seeds", "all"] = "seeds"  # of which hosts the sitemaps in robots.txt are read
+    declared: bool = True  # what the head of a page names is followed: its canonical URL, other languages, next, last
     feeds: bool = True  # RSS and Atom feeds that a page names are read
     traps: bool = True  # URL patterns that bring the same again and again are capped
 

@@ -272,6 +272,7 @@ class Reason(StrEnum):
     BAD_REDIRECT = "bad-redirect"
     DUPLICATE = "duplicate"  # the same as a page we have, or a redirect to it
     NOINDEX = "noindex"  # the page, or its server, asks not to be kept
+    LISTING = "listing"  # a sitemap or a feed: its links are followed, but it is no page
     TRAP = "trap"  # one of too many URLs of a pattern that brings the same again and again
     LOCAL = "local"  # the fault is here: no more files may be opened, no more memory
 
@@ -423,6 +424,7 @@ class Taken:
     found: int  # URLs known before; ids from here on are new
     ids: Ids  # of the visit's links, or of the target of a redirect
     scored: ScoredLinks | None = None
+    passing: Reason | None = None  # why a visit is no page of the collection, although its links are followed
     rest: float = 0.0  # seconds that the host rests after a failure that may pass; inf: for the rest of the session
     attempt: int = 0  # how often the link has failed so far, if that counts
 

@@ -178,7 +178,9 @@ def test_hosts_at_one_address_share_its_limit(monkeypatch: pytest.MonkeyPatch) -
         await asyncio.sleep(0.05)
         return answer(body=html("bird"))
 
-    monkeypatch.setitem(HttpFetcher.__init__.__kwdefaults__, "lookup", lambda host: ["127.0.0.1"])
+    defaults = HttpFetcher.__init__.__kwdefaults__
+    assert defaults
+    monkeypatch.setitem(defaults, "lookup", lambda host: ["127.0.0.1"])
 
     async def run() -> tuple[int, int]:
         async with Server(lambda host, path: slowly()) as server:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -12,14 +12,16 @@ from forager.config import FrontierConfig
 from forager.crawl.build import Ask, HostRules, OpenWeb
 from forager.crawl.flights import CROWDED_OUT
 from forager.crawl.health import Setback
+from forager.crawl.screening import parts_of, screen, without_body
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.fetch.failures import backoff
-from forager.types import Answer, Candidate, Failure, Fetch, Locates, Miss, Reason, Redirect, Trace, Url, Visit
+from forager.types import Answer, Candidate, Failure, Fetch, Locates, Miss, Page, Reason, Redirect, Trace, Url, Visit
 from forager.watch import CrawlLog
 from forager.web.urls import host
 
 LARGE, MANY_TAGS = 250_000, 2_500  # bytes and tags of a body that is parsed beside the loop
+PART = 1_000  # links of a listing that are taken in together
 PER_ADDRESS = 4  # requests at once to an IP address
 
 
@@ -67,10 +69,12 @@ class Asker:
         step: Step,
         read: Reader,
         log: CrawlLog,
+        sow: Callable[[Sequence[Url]], None],
     ) -> None:
+        """`sow` is told of sitemaps."""
         self._web, self._limits, self._clock, self._log = web, limits, clock, log
         self._facts, self._frontier, self._stats, self._health = state.facts, state.frontier, state.stats, state.health
-        self._step, self._read = step, read
+        self._step, self._read, self._sow = step, read, sow
 
     async def visit(self, candidate: Candidate) -> Visit | Miss | None:
         """Ask for a link's target and take in what comes, under a lease on its lane."""
@@ -109,7 +113,7 @@ class Asker:
         self._heard(turn)
         if isinstance(answer, Redirect):
             return self._step.redirect(answer, turn.candidate, trace)
-        return await self._take(answer, trace)
+        return await self._take(turn, answer, trace)
 
     def _crowded_out(self, turn: _Turn) -> Miss | None:
         url = self._facts.addresses[turn.candidate.id]
@@ -143,6 +147,7 @@ class Asker:
             return self._failed(turn, replace(rules.problem, url=url, detail=told), self._trace(turn), robots=True)
         if rules is not None:
             self._heard(turn)
+            self._sow(rules.sitemaps)
         self._frontier.retry(turn.candidate, self._clock.now())
         return None
 
@@ -168,15 +173,40 @@ class Asker:
             self._log.info("network up", seconds=self._clock.now() - self._health.network.down_since)
         self._health.answered(turn.candidate.lane)
 
-    async def _take(self, answer: Fetch, trace: Trace) -> Visit | Miss | None:
+    async def _take(self, turn: _Turn, answer: Fetch, trace: Trace) -> Visit | Miss | None:
         self._stats.bytes += len(answer.body)
         page = await self._clock.beside(self._read, answer) if _is_large(answer.body) else self._read(answer)
         if isinstance(page, Failure):
             return self._missed(page, answer, trace)
-        began, came = self._clock.now(), (answer, page)
-        visit = self._step.take_in(Arrival(lambda: came, trace))
+        self._stats.rejected.update({f"{what} of a page": count for what, count in page.left_out.items()})
+        seen = screen(answer, page, self._web.agent, self._clock.utc(), declared=self._step.follows_declared)
+        if seen.onward is not None:
+            moved = Redirect(answer.url, seen.onward, answer.status, answer.seconds, answer.exchange)
+            return self._step.redirect(moved, turn.candidate, trace)
+        kept = without_body(answer, seen.passing, seen.detail) if seen.passing is Reason.NOINDEX else None
+        if kept is not None and not seen.follows:
+            return self._missed(kept, kept, trace)
+        if page.is_listing:
+            await self._take_listing(answer, page, trace)
+            return None
+        links = None if seen.follows else page.links.take(())
+        return self._take_page(Arrival(lambda: (answer, page), trace, passing=seen.passing, links=links, kept=kept))
+
+    def _take_page(self, arrival: Arrival) -> Visit | None:
+        began = self._clock.now()
+        visit = self._step.take_in(arrival)
         self._stats.note_pause(self._clock.now() - began)
-        return visit
+        return None if arrival.passing else visit
+
+    async def _take_listing(self, answer: Fetch, page: Page, trace: Trace) -> None:
+        """A sitemap may have 50,000 links: they are taken in part by part, so that others have their turn."""
+        for part, links in enumerate(parts_of(page.links, PART)):
+            some = replace(page, links=links)
+            kept = without_body(answer, Reason.LISTING, f"part {part + 1}") if part else None
+            self._take_page(
+                Arrival(lambda came=(answer, some): came, trace, passing=Reason.LISTING, kept=kept)  # type: ignore[misc]
+            )
+            await self._clock.sleep(0)
 
     def _failed(self, turn: _Turn, failure: Failure, trace: Trace, *, robots: bool = False) -> Miss | None:
         """A failure that may pass: its host rests if the failure is the host's, and the link waits. Any other failure,

@@ -22,7 +22,7 @@ from forager.store.verify import Inspected
 from forager.types import BEST, Failure, Fetch, Judgement, Page, ScoredLinks, Url, Visit
 from forager.web.scope import Scope
 
-ANSWERED = ("page", "miss", "listing", "same")  # outcomes after which a URL need not wait
+ANSWERED = ("page", "miss", "passage", "same")  # outcomes after which a URL need not wait
 
 
 def lost_urls(recorded: RecordedCrawl, clock: Clock) -> list[Url]:

@@ -51,7 +51,8 @@ def scope_of(config: CrawlConfig, seeds: list[Url]) -> Scope:
 
 def link_limits_of(config: CrawlConfig) -> LinkLimits:
     frontier = config.frontier
-    return LinkLimits(frontier.links_per_page, frontier.hosts_per_page, config.scope.nofollow)
+    scope = config.scope
+    return LinkLimits(frontier.links_per_page, frontier.hosts_per_page, scope.nofollow, scope.declared, scope.feeds)
 
 
 def critic_of(config: CrawlConfig) -> Critic:
@@ -98,6 +99,8 @@ class HostRules(Protocol):
     def problem(self) -> Failure | None:
         """Why the rules are not known, if they are not; then nothing is allowed."""
 
+    @property
+    def sitemaps(self) -> tuple[Url, ...]: ...
     def allows(self, url: Url) -> bool: ...
     def is_quick(self, url: Url) -> bool:
         """Whether `allows` may be called on the loop."""
@@ -133,6 +136,7 @@ class OpenWeb:
     fetcher: Fetcher
     courtesy: Courtesy | None = None
     longest_delay: float = 60.0  # seconds that a slow host rests, at most
+    agent: str = ""  # our name
 
 
 def clock_of(config: CrawlConfig) -> Clock:
@@ -157,7 +161,8 @@ async def open_web(config: CrawlConfig, clock: Clock, errands: Errands) -> Async
         http = fetcher if isinstance(fetcher, HttpFetcher) else make_http(fetch, rules, clock)
         if http is not fetcher:
             await stack.enter_async_context(http)
-        yield OpenWeb(fetcher, _robots(http, fetch.longest_delay, rules, clock, errands), fetch.longest_delay)
+        robots = _robots(http, fetch.longest_delay, rules, clock, errands)
+        yield OpenWeb(fetcher, robots, fetch.longest_delay, http.agent)
 
 
 def _robots(http: HttpFetcher, longest_delay: float, rules: UrlRules, clock: Clock, errands: Errands) -> Robots:

@@ -8,7 +8,7 @@ one fetch in flight, always the same order.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from functools import partial
 from math import inf
@@ -35,13 +35,15 @@ from forager.crawl.state import CrawlState
 from forager.crawl.stats import CrawlStats
 from forager.crawl.step import Reader, Step
 from forager.crawl.sweeping import SweepsBeside
-from forager.types import Answer, Critic, Fetcher, Strategy, Taken, Visit
+from forager.types import Answer, Critic, Fetcher, Strategy, Taken, Url, Visit
 from forager.watch import CrawlFigures, CrawlLog
 from forager.web.page import parse
 from forager.web.scope import Scope
+from forager.web.urls import host
 
 COMMIT = 0.2  # seconds; what was taken in waits no longer than this to be committed, however slow the next answer is
 IN_FLIGHT = 64  # requests at once on the network
+SITEMAPS = 50  # of a host that are read
 SLOW = 0.05  # seconds; a commit that takes longer is noted
 SHORTLY = 0.5  # seconds after which it is tried again whether silent hosts have to give way
 GRACE = 5.0  # seconds that requests have to end when the crawl is stopped
@@ -57,6 +59,9 @@ class Keeper(Protocol):
     def keep(self, taken: Taken) -> None: ...
     def keep_aside(self, answer: Answer) -> None:
         """Put an answer into the archive that is no page of the crawl, such as robots.txt."""
+
+    def keep_seeds(self, first: int) -> None:
+        """Keep the URLs from this id on, which were found on no page."""
 
     def due(self, now: float) -> bool: ...
     def commit(self) -> None: ...
@@ -198,10 +203,28 @@ class Crawl:
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Crawl until something stops it; yields each page as it is taken in."""
         async with self._open_web() as web:
-            asker = Asker(web, self.config.frontier, self._clock, self.state, self.step, self._read, self.log)
+            given = (self.config.frontier, self._clock, self.state, self.step, self._read, self.log)
+            asker = Asker(web, *given, self._sow_sitemaps)
             async with aclosing(self._visits(asker)) as visits:
                 async for visit in visits:
                     yield visit
+
+    def _sow_sitemaps(self, urls: Sequence[Url]) -> None:
+        """Let the sitemaps that a host names wait with the seeds, if sitemaps of that host are wanted."""
+        wanted = self.config.scope.sitemaps
+        if not urls or wanted == "none":
+            return
+        allowed = [urls[row] for row in self.scope.admit(urls, 0).rows]
+        if wanted == "seeds":
+            hosts = {host(seed) for seed in self.seeds}
+            allowed = [url for url in allowed if host(url) in hosts]
+        known = self.facts.addresses.find(allowed) >= 0
+        new = [url for url, is_known in zip(allowed, known, strict=True) if not is_known][:SITEMAPS]
+        if new:
+            first = len(self.facts.addresses)
+            self.step.sow(new)
+            if self._keeper:
+                self._keeper.keep_seeds(first)
 
     def _open_web(self) -> AbstractAsyncContextManager[OpenWeb]:
         if self._fetcher is not None:

@@ -42,6 +42,7 @@ from forager.types import (
     Ragged,
     Reason,
     Redirect,
+    ScoredLinks,
     Strategy,
     Trace,
     Url,
@@ -116,8 +117,8 @@ class RecordedCrawl(Protocol):
     def urls(self) -> Iterator[UrlColumns]: ...
     def returns(self) -> dict[int, list[ReturnedUrl]]: ...
     def answer_of(self, seq: int) -> Fetch | None: ...
-    def holds(self, seq: int) -> bool:
-        """Whether the answer of a record can be read."""
+    def holds(self, seq: int, *, whole: bool = False) -> bool:
+        """Whether the answer of a record can be read; if it must be `whole`, also whether its body was kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +179,8 @@ class Playback:
             self.step.take_in(self._arrival(record, trace, learnt))
             if self.step.due_to_rescore and not learnt:
                 self.step.sweep()
+        elif record.outcome == "passage":
+            self.step.take_in(self._passage(record, trace))
         elif record.redirects:
             target = record.redirects[0][1]
             moved = Redirect(names[record.answered], names[target])
@@ -192,6 +195,15 @@ class Playback:
         read = partial(self._archived, record.seq)
         judgement = None if self.judged_anew else judgement_of(record)
         return Arrival(read, trace, ids, judgement, None if self.anew else scored, learnt)
+
+    def _passage(self, record: Stored, trace: Trace) -> Arrival:
+        """What is no page is not judged again, and scored again only if the archive has it."""
+        ids, stored = unpack_links(record.links)
+        scored: ScoredLinks | None = stored
+        if self.anew:
+            scored = None if self.recorded.holds(record.seq, whole=True) else ScoredLinks(stored.scores)
+        read = partial(self._archived, record.seq)
+        return Arrival(read, trace, ids, judgement_of(record), scored, passing=Reason(record.reason))
 
     def _trace(self, record: Stored) -> Trace:
         """The trace as the strategy saw it; without its inlinks if no strategy looks at it."""

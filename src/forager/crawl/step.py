@@ -46,6 +46,7 @@ from forager.types import (
     Url,
     Visit,
 )
+from forager.web.page.declared import DECLARED, FEED, followable
 from forager.web.scope import Scope
 
 HOPS = 5  # redirects followed one after the other
@@ -59,6 +60,8 @@ class LinkLimits:
     links: int = 5_000  # the first ones
     new_hosts: int = 500  # links to more hosts that were never seen before are left out
     nofollow: bool = False  # links with rel=nofollow are left out
+    declared: bool = True  # what the head of a page names is followed too: its canonical URL, other languages …
+    feeds: bool = True  # and its feeds
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,9 @@ class Arrival:
     judgement: Judgement | None = None  # None: the critic judges the page now
     scored: ScoredLinks | None = None  # None: the strategy scores the links now
     learnt: bool = False  # the strategy has learnt from it already
+    passing: Reason | None = None  # why it is no page of the collection, although its links are followed
+    links: Links | None = None  # to choose from; None: those of the page
+    kept: Answer | None = None  # what is kept of the answer; None: all of it
 
     @cached_property
     def _came(self) -> tuple[Fetch, Page]:
@@ -119,6 +125,11 @@ class Step:
             self._state.health.attempts.pop(url.id, None)
 
     @property
+    def follows_declared(self) -> bool:
+        """Whether what a page declares, such as a refresh, is followed."""
+        return self._limits.declared
+
+    @property
     def learns(self) -> bool:
         return self._learner is not None
 
@@ -137,15 +148,22 @@ class Step:
             shown = links if links is not None else self._followed(arrival.page, ids)
             return Visit(arrival.page, shown, judgement, trace, known)
 
-        evidence = facts.judge(trace, judgement)
-        if self._learner and not arrival.learnt:
-            self._learner.observe(visit(), evidence)
+        if arrival.passing:
+            facts.note(trace, judgement)
+            self._stats.passed[arrival.passing] += 1
+        else:
+            evidence = facts.judge(trace, judgement)
+            if self._learner and not arrival.learnt:
+                self._learner.observe(visit(), evidence)
+            self._stats.count_page(judgement.relevance)
         scored = arrival.scored or self._strategy.score(visit())
         facts.found(trace.id, ids, scored, self.offer(ids, scored.scores))
-        self._stats.count_page(judgement.relevance)
+        if arrival.scored:
+            return None
         if self._keep:
-            self._keep(Taken(arrival.answer, trace, visit(), before, ids, scored))
-        return None if arrival.scored else visit()
+            kept = arrival.kept or arrival.answer
+            self._keep(Taken(kept, trace, visit(), before, ids, scored, passing=arrival.passing))
+        return visit()
 
     def _links_of(self, arrival: Arrival) -> tuple[Links | None, Ids]:
         """The links to follow, with their ids. A stored page has the ids; its links are looked up if somebody asks."""
@@ -156,7 +174,7 @@ class Step:
 
     def _in_scope(self, arrival: Arrival) -> Links:
         """The links of a new page that may be followed."""
-        links = arrival.page.links
+        links = followable(arrival.page) if arrival.links is None else arrival.links
         admission = self._scope.admit(links.targets, arrival.trace.depth + 1)
         rows = self._within_limits(links, admission.rows)
         if len(rows) == len(links):
@@ -170,6 +188,9 @@ class Step:
         if limits.nofollow:
             rows = [row for row in rows if "nofollow" not in links.rels[row].lower().split()]
             self._stats.rejected["nofollow"] += len(before) - len(rows)
+        if not (limits.declared and limits.feeds):
+            unwanted = {*(() if limits.declared else DECLARED), *(() if limits.feeds else (FEED,))}
+            rows = [row for row in rows if links.rels[row] not in unwanted]
         if len(rows) > limits.links:
             self._stats.rejected["links of a page"] += len(rows) - limits.links
             rows = rows[: limits.links]
@@ -180,9 +201,12 @@ class Step:
         return rows
 
     def _followed(self, page: Page, ids: Ids) -> Links:
-        """The links of a stored page that were followed."""
-        followed = {self._facts.addresses[id] for id in ids.tolist()}
-        return page.links.take([row for row, target in enumerate(page.links.targets) if target in followed])
+        """The links of a stored page that were followed. They are some of all its links, in the same order."""
+        links, rows, row = followable(page), list[int](), 0
+        for id in ids.tolist():
+            row = links.targets.index(self._facts.addresses[id], row) + 1
+            rows.append(row - 1)
+        return links.take(rows)
 
     # ---- no page
 

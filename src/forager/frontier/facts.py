@@ -164,11 +164,15 @@ class Facts:
 
     def judge(self, trace: Trace, judgement: Judgement) -> Evidence:
         """Note the judgement of a page. Returns every link whose two ends were judged since the last time."""
-        self._relevance.view[trace.id], self._raw.view[trace.id] = judgement.relevance, judgement.raw
-        self._depth.view[trace.id] = trace.depth
+        self.note(trace, judgement)
         if self._gathers:
             self._pending.append(self.edges.into(trace.id))
         return self.evidence()
+
+    def note(self, trace: Trace, judgement: Judgement) -> None:
+        """Note the judgement of something that is no page: it is no evidence."""
+        self._relevance.view[trace.id], self._raw.view[trace.id] = judgement.relevance, judgement.raw
+        self._depth.view[trace.id] = trace.depth
 
     def evidence(self) -> Evidence:
         """The evidence since the last time."""

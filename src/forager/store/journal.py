@@ -6,13 +6,13 @@ It only translates. It reads no files, knows no crawl and changes nothing.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.store.records import NewUrl, Record, Rejudged, Stored
+from forager.store.records import NewUrl, Record, RecordOutcome, Rejudged, Stored
 from forager.types import Failure, Ids, Judgement, Miss, Parts, Ragged, Redirect, ScoredLinks, Taken, Url, Visit
 
 _LEARNT = "strategy."  # before the names of the strategy's own parts in a checkpoint
@@ -42,7 +42,7 @@ def record_of(taken: Taken, names: UrlNames, *, seq: int, at: datetime) -> Recor
         asked=trace.asked,
         answered=trace.id,
         outcome=_kind(taken),
-        reason=str(outcome.reason) if isinstance(outcome, Miss) else _reason(answer),
+        reason=str(outcome.reason) if isinstance(outcome, Miss) else str(taken.passing or _reason(answer)),
         detail=outcome.detail if isinstance(outcome, Miss) else "",
         status=answer.status,
         parent=parent,
@@ -79,9 +79,9 @@ def rejudged_of(seq: int, judgement: Judgement, ids: Ids, scored: ScoredLinks) -
     return Rejudged(seq, *said, scored.label or "", pack_links(ids, scored))
 
 
-def _kind(taken: Taken) -> Literal["page", "miss", "moved", "retry"]:
+def _kind(taken: Taken) -> RecordOutcome:
     if isinstance(taken.outcome, Visit):
-        return "page"
+        return "passage" if taken.passing else "page"
     if isinstance(taken.outcome, Miss):
         return "miss"
     return "moved" if isinstance(taken.answer, Redirect) else "retry"

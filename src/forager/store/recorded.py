@@ -77,14 +77,14 @@ class StoredCrawl:
         """The answer of a record as it came. None if it had no body. A `DamagedError` if it is damaged."""
         return answer_at(self._db, self.folder, seq)
 
-    def holds(self, seq: int) -> bool:
-        """Whether the answer of a record can be read. If not, `warnings` gets a line."""
+    def holds(self, seq: int, *, whole: bool = False) -> bool:
+        """Whether the answer of a record can be read; if it must be `whole`, also whether its body was kept. If it is
+        damaged, `warnings` gets a line."""
         try:
-            self.answer_of(seq)
+            return self.answer_of(seq) is not None or not whole
         except DamagedError as error:
             self.warnings.append(f"{error}; it is asked for again")
             return False
-        return True
 
 
 class RecordedProject(StoredCrawl):

@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from forager.errors import ForagerError
 from forager.types import Answer, Floats, Ids
 
-RecordOutcome: TypeAlias = Literal["page", "miss", "moved", "retry"]
+# passage: no page of the collection, but its links are followed; same: a page that has not changed since it was fetched
+RecordOutcome: TypeAlias = Literal["page", "miss", "moved", "retry", "passage", "same"]
 
 
 class StoreFull(ForagerError):  # noqa: N818 - it says what is the case

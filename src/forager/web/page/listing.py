@@ -112,6 +112,7 @@ def _page(url: Url, base: Url, title: str, found: Iterable[_Found], path: str, r
         description="",
         canonical=None,
         language="",
+        is_listing=True,
     )
 
 
