@@ -1,0 +1,235 @@
+"""A Chromium that has no network of its own.
+
+A page is a stranger's program. It can try to reach any address, and there are more ways to try than can be listed:
+scripts, pictures, frames, sockets, workers, forms, redirects, hints to connect early. So its requests are not filtered
+one kind after the other. The browser is walled in:
+
+- Its only proxy is the `Wall`, a listener of ours that refuses everybody. Names of the own machine go there, too.
+- It resolves no names.
+- QUIC is off, and WebRTC sends nothing that does not go through the proxy.
+
+What a page asks for comes to us by Playwright's routes, before it gets to the wall. We ask for it ourselves, with our
+guard and our limits (subrequests.py), and hand the answer in. Routes alone would be no guard: Playwright lets some
+requests pass them, such as redirects, sockets and hints. Behind the routes there is the wall.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from forager.errors import ForagerError
+
+if TYPE_CHECKING:  # an extra, and slow to import
+    from playwright.async_api import Browser, BrowserContext, CDPSession
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+ELSEWHERE = (  # where it is not in the path: on macOS, and where Playwright puts its own
+    *(
+        "/Applications/Chromium.app/Contents/MacOS/Chromium",
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    ),
+    *("~/.cache/ms-playwright/chromium-*/chrome-linux*/chrome", "~/Library/Caches/ms-playwright/chromium-*/*/*/*/*/*"),
+)
+ARGUMENTS = (
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    *("--disable-quic", "--dns-prefetch-disable", "--disable-gpu", "--disable-3d-apis"),
+    "--js-flags=--max-old-space-size=512",  # MB of a script's own memory
+)
+ENVIRONMENT = ("HOME", "LANG", "PATH", "TMPDIR", "XDG_RUNTIME_DIR")  # that the browser sees; the rest may have secrets
+MEMORY = 1_000_000_000  # bytes that a process of the browser may hold
+LOOK = 0.25  # seconds between two looks at the memory
+STARTING, CLOSING = 30.0, 5.0  # seconds that these may take
+VERSION_SECONDS = 20.0
+
+
+class BrowserSettings(Protocol):
+    """Which browser to use."""
+
+    @property
+    def browser(self) -> str:
+        """A program; "": the one that is found."""
+
+
+def check_browser(settings: BrowserSettings) -> str:
+    """The program that renders pages. A ForagerError says what to install, if something is missing."""
+    if find_spec("playwright") is None:
+        raise ForagerError("to render pages, install Playwright: pip install 'forager[render]'")
+    if settings.browser:
+        program = shutil.which(settings.browser)
+        if program is None:
+            raise ForagerError(f"[render] browser = {settings.browser!r} is no program; leave it out, or name Chromium")
+        return program
+    found = next(_programs(), None)
+    if found is None:
+        raise ForagerError(
+            "to render pages, install Chromium, for example with apt-get install chromium, or name it: "
+            '[render] browser = "/path/to/chromium"'
+        )
+    return found
+
+
+def browser_version(program: str) -> str:
+    """What a browser says of itself. A ForagerError if it cannot be started."""
+    try:
+        done = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ForagerError(f"{program} --version does not work: {error}") from None
+    return done.stdout.strip()
+
+
+def _programs() -> Iterator[str]:
+    for name in PROGRAMS:
+        if program := shutil.which(name):
+            yield program
+    for pattern in ELSEWHERE:
+        place = Path(pattern).expanduser()
+        yield from (str(path) for path in sorted(Path(place.anchor).glob(str(place.relative_to(place.anchor)))))
+
+
+class Wall:
+    """Listens on loopback, closes every connection at once, and counts them."""
+
+    async def __aenter__(self) -> Self:
+        self.knocks = 0
+        self._server = await asyncio.start_server(self._refuse, "127.0.0.1", 0)
+        self.port: int = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    def _refuse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.knocks += 1
+        writer.close()
+
+
+class Chromium:
+    """A running browser. When it dies, another one must be started."""
+
+    def __init__(self, browser: Browser, session: CDPSession, pid: int, wall: Wall, parts: AsyncExitStack) -> None:
+        self._browser, self._session, self._pid, self._parts = browser, session, pid, parts
+        self.wall, self.pages, self.killed = wall, 0, 0  # pages under way; processes that took too much memory
+        self._watch = asyncio.create_task(self._watch_memory())
+
+    @classmethod
+    async def start(cls, program: str) -> Chromium:
+        """Start a browser behind a wall. An error of Playwright, or TimeoutError, if it does not start."""
+        from playwright.async_api import async_playwright
+
+        async with AsyncExitStack() as stack:
+            wall = await stack.enter_async_context(Wall())
+            playwright = await stack.enter_async_context(async_playwright())
+            browser = await playwright.chromium.launch(
+                executable_path=program,
+                args=ARGUMENTS,
+                ignore_default_args=["--disable-popup-blocking"],
+                proxy={"server": f"http://127.0.0.1:{wall.port}", "bypass": "<-loopback>"},
+                chromium_sandbox=_can_sandbox(),
+                env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
+                timeout=STARTING * 1000,
+            )
+            session = await browser.new_browser_cdp_session()
+            pid = next(pid for kind, pid in await _processes(session) if kind == "browser")
+            return cls(browser, session, pid, wall, stack.pop_all())
+
+    @property
+    def alive(self) -> bool:
+        return self._browser.is_connected()
+
+    async def open(self, agent: str) -> BrowserContext:
+        """A place for one page: without a past, and the same for every page."""
+        self.pages += 1
+        try:
+            return await self._browser.new_context(
+                user_agent=agent,
+                locale="en-US",
+                timezone_id="UTC",
+                viewport={"width": 1280, "height": 1024},
+                color_scheme="light",
+                reduced_motion="reduce",
+                service_workers="block",
+                accept_downloads=False,
+            )
+        except BaseException:
+            self.pages -= 1
+            raise
+
+    async def close(self, context: BrowserContext) -> None:
+        """Forget a page. If the browser does not manage that, it dies."""
+        self.pages -= 1
+        try:
+            async with asyncio.timeout(CLOSING):
+                await context.close()
+        except TimeoutError:
+            self.kill()
+        except Exception:
+            if self.alive:
+                raise
+
+    def kill(self) -> None:
+        if self.alive:
+            _kill(self._pid)
+
+    async def aclose(self) -> None:
+        """End the browser, whatever state it is in."""
+        self._watch.cancel()
+        try:
+            async with asyncio.timeout(CLOSING):
+                await self._browser.close()
+        except Exception:
+            self.kill()
+        with suppress(Exception):
+            await self._parts.aclose()
+
+    async def _watch_memory(self) -> None:
+        """Kill processes that take too much memory. A page sees that as a crash."""
+        with suppress(Exception):  # the browser has ended
+            while True:
+                await asyncio.sleep(LOOK)
+                if not self.pages:
+                    continue
+                for _, pid in await _processes(self._session):
+                    if _memory(pid) > MEMORY:
+                        self.killed += 1
+                        _kill(pid)
+
+
+async def _processes(session: CDPSession) -> list[tuple[str, int]]:
+    """Kind and id of the processes of a browser."""
+    told = await session.send("SystemInfo.getProcessInfo")
+    return [(row["type"], int(row["id"])) for row in told["processInfo"]]
+
+
+def _memory(pid: int) -> int:
+    """Bytes that a process holds. 0 where the system does not tell: only Linux does, in a file."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _kill(pid: int) -> None:
+    with suppress(OSError):  # it has ended
+        os.kill(pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+
+
+def _can_sandbox() -> bool:
+    """Chromium refuses to sandbox pages for root."""
+    return sys.platform == "win32" or os.geteuid() != 0
