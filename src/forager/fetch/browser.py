@@ -4,13 +4,14 @@ A page is a stranger's program. It can try to reach any address, and there are m
 scripts, pictures, frames, sockets, workers, forms, redirects, hints to connect early. So its requests are not filtered
 one kind after the other. The browser is walled in:
 
-- Its only proxy is the `Wall`, a listener of ours that refuses everybody. Names of the own machine go there, too.
-- It resolves no names.
-- QUIC is off, and WebRTC sends nothing that does not go through the proxy.
+- It finds no name and no address: its resolver says "not found" to all of them.
+- All it has for a way out is a proxy that does not exist.
+- What needs neither is switched off: WebRTC sends nothing, and is taken from the pages besides, as WebTransport is.
 
-What a page asks for comes to us by Playwright's routes, before it gets to the wall. We ask for it ourselves, with our
-guard and our limits (subrequests.py), and hand the answer in. Routes alone would be no guard: Playwright lets some
-requests pass them, such as redirects, sockets and hints. Behind the routes there is the wall.
+Each of the first two is enough for all that goes through the browser's network stack. What a page asks for comes to us
+by Playwright's routes, before it gets that far. We ask for it ourselves, with our guard and our limits
+(subrequests.py), and hand the answer in. Routes alone would be no guard: Playwright lets some requests pass them, such
+as redirects, sockets and hints. Those end at the wall.
 """
 
 from __future__ import annotations
@@ -25,8 +26,7 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 from forager.errors import ForagerError
 
@@ -41,11 +41,16 @@ ELSEWHERE = (  # where it is not in the path: on macOS, and where Playwright put
     ),
     *("~/.cache/ms-playwright/chromium-*/chrome-linux*/chrome", "~/Library/Caches/ms-playwright/chromium-*/*/*/*/*/*"),
 )
+NOWHERE = "http://nowhere.invalid:1"  # a proxy; names under .invalid never exist
 ARGUMENTS = (
-    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",  # its name in older versions
     *("--disable-quic", "--dns-prefetch-disable", "--disable-gpu", "--disable-3d-apis"),
     "--js-flags=--max-old-space-size=512",  # MB of a script's own memory
+)
+WITHOUT = (
+    """for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport"]) delete globalThis[name]"""
 )
 ENVIRONMENT = ("HOME", "LANG", "PATH", "TMPDIR", "XDG_RUNTIME_DIR")  # that the browser sees; the rest may have secrets
 MEMORY = 1_000_000_000  # bytes that a process of the browser may hold
@@ -100,54 +105,34 @@ def _programs() -> Iterator[str]:
         yield from (str(path) for path in sorted(Path(place.anchor).glob(str(place.relative_to(place.anchor)))))
 
 
-class Wall:
-    """Listens on loopback, closes every connection at once, and counts them."""
-
-    async def __aenter__(self) -> Self:
-        self.knocks = 0
-        self._server = await asyncio.start_server(self._refuse, "127.0.0.1", 0)
-        self.port: int = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        await self._server.wait_closed()
-
-    def _refuse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.knocks += 1
-        writer.close()
-
-
 class Chromium:
     """A running browser. When it dies, another one must be started."""
 
-    def __init__(self, browser: Browser, session: CDPSession, pid: int, wall: Wall, parts: AsyncExitStack) -> None:
+    def __init__(self, browser: Browser, session: CDPSession, pid: int, parts: AsyncExitStack) -> None:
         self._browser, self._session, self._pid, self._parts = browser, session, pid, parts
-        self.wall, self.pages, self.killed = wall, 0, 0  # pages under way; processes that took too much memory
+        self._pages = 0  # under way
+        self.killed = 0  # processes that took too much memory
         self._watch = asyncio.create_task(self._watch_memory())
 
     @classmethod
     async def start(cls, program: str) -> Chromium:
-        """Start a browser behind a wall. An error of Playwright, or TimeoutError, if it does not start."""
+        """Start a browser. An error of Playwright, or TimeoutError, if it does not start."""
         from playwright.async_api import async_playwright
 
         async with AsyncExitStack() as stack:
-            wall = await stack.enter_async_context(Wall())
             playwright = await stack.enter_async_context(async_playwright())
             browser = await playwright.chromium.launch(
                 executable_path=program,
                 args=ARGUMENTS,
                 ignore_default_args=["--disable-popup-blocking"],
-                proxy={"server": f"http://127.0.0.1:{wall.port}", "bypass": "<-loopback>"},
+                proxy={"server": NOWHERE, "bypass": "<-loopback>"},
                 chromium_sandbox=_can_sandbox(),
                 env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
                 timeout=STARTING * 1000,
             )
             session = await browser.new_browser_cdp_session()
             pid = next(pid for kind, pid in await _processes(session) if kind == "browser")
-            return cls(browser, session, pid, wall, stack.pop_all())
+            return cls(browser, session, pid, stack.pop_all())
 
     @property
     def alive(self) -> bool:
@@ -155,25 +140,23 @@ class Chromium:
 
     async def open(self, agent: str) -> BrowserContext:
         """A place for one page: without a past, and the same for every page."""
-        self.pages += 1
-        try:
-            return await self._browser.new_context(
-                user_agent=agent,
-                locale="en-US",
-                timezone_id="UTC",
-                viewport={"width": 1280, "height": 1024},
-                color_scheme="light",
-                reduced_motion="reduce",
-                service_workers="block",
-                accept_downloads=False,
-            )
-        except BaseException:
-            self.pages -= 1
-            raise
+        context = await self._browser.new_context(
+            user_agent=agent,
+            locale="en-US",
+            timezone_id="UTC",
+            viewport={"width": 1280, "height": 1024},
+            color_scheme="light",
+            reduced_motion="reduce",
+            service_workers="block",
+            accept_downloads=False,
+        )
+        self._pages += 1
+        await context.add_init_script(WITHOUT)
+        return context
 
     async def close(self, context: BrowserContext) -> None:
         """Forget a page. If the browser does not manage that, it dies."""
-        self.pages -= 1
+        self._pages -= 1
         try:
             async with asyncio.timeout(CLOSING):
                 await context.close()
@@ -203,7 +186,7 @@ class Chromium:
         with suppress(Exception):  # the browser has ended
             while True:
                 await asyncio.sleep(LOOK)
-                if not self.pages:
+                if not self._pages:
                     continue
                 for _, pid in await _processes(self._session):
                     if _memory(pid) > MEMORY:
