@@ -333,8 +333,8 @@ window.open(to('window'));
 """
 DATAGRAMS = """
 new WebTransport('https://127.0.0.1:' + UDP);
-const peer = new RTCPeerConnection({iceServers: [{urls: 'stun:127.0.0.1:' + UDP}]}); peer.createDataChannel('x');\
-  peer.createOffer().then(offer => peer.setLocalDescription(offer));
+call(window);
+call(add('iframe', {}).contentWindow);
 """
 LEAVING_FOR = """
 location = to('location');
@@ -380,6 +380,11 @@ def attack(ways: str, target: str, udp: int = 9) -> str:
       const UDP = {udp}, to = way => '{target}' + way;
       const blob = code => URL.createObjectURL(new Blob([code], {{type: 'text/javascript'}}));
       const add = (tag, values) => document.body.appendChild(Object.assign(document.createElement(tag), values));
+      const call = from => {{
+        const peer = new from.RTCPeerConnection({{iceServers: [{{urls: 'stun:127.0.0.1:' + UDP}}]}});
+        peer.createDataChannel('x');
+        peer.createOffer().then(offer => peer.setLocalDescription(offer));
+      }};
       {tries}</script>"""
 
 
