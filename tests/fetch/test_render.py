@@ -19,9 +19,10 @@ import pytest
 from forager.clock import WallClock
 from forager.config import FetchConfig, RenderConfig
 from forager.errors import ForagerError
-from forager.fetch import browser
+from forager.fetch import browser, tab
 from forager.fetch.browser import browser_version, check_browser
-from forager.fetch.render import FEW_WORDS, LARGEST, Renderer, make_renderer
+from forager.fetch.render import FEW_WORDS, Renderer, make_renderer
+from forager.fetch.tab import LARGEST
 from forager.types import Answer, Exchange, Failure, Fetch, Page, Reason, Redirect, Url
 from forager.web.page import parse
 from forager.web.urls import RULES
@@ -128,7 +129,7 @@ def stage() -> Iterator[Stage]:
 @pytest.fixture(scope="module")
 def strict() -> Iterator[Stage]:
     """For pages that do not come to an end, or to a good one."""
-    with staged(RenderConfig(seconds=2, requests=40, at_once=3), largest=100_000) as made:
+    with staged(RenderConfig(seconds=4, requests=40, at_once=3), largest=100_000) as made:
         yield made
 
 
@@ -418,9 +419,9 @@ def test_the_canary_sees_a_browser_without_a_wall(udp: socket.socket) -> None:
         reply = page(b"secret", "Access-Control-Allow-Origin: *")
         async with Wire({"*": reply}) as canary, async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=check_browser(RenderConfig()))
-            tab = await browser.new_page()
-            await tab.goto(f"http://127.0.0.1:{canary.port}/page")
-            await tab.set_content(attack(WAYS + DATAGRAMS, f"http://127.0.0.1:{canary.port}/", udp.getsockname()[1]))
+            window = await browser.new_page()
+            await window.goto(f"http://127.0.0.1:{canary.port}/page")
+            await window.set_content(attack(WAYS + DATAGRAMS, f"http://127.0.0.1:{canary.port}/", udp.getsockname()[1]))
             told = False
             with suppress(TimeoutError):
                 async with asyncio.timeout(20):
@@ -435,20 +436,18 @@ def test_the_canary_sees_a_browser_without_a_wall(udp: socket.socket) -> None:
 
 
 @needs_browser
-@pytest.mark.parametrize("place", ["127.0.0.1", "localhost", "inside.example", "redirect"])
-def test_no_way_leads_to_a_forbidden_address(stage: Stage, place: str) -> None:
-    canary = f"http://{place}:{stage.canary.port}/"
-    if place == "redirect":
-        canary = "/jump?"
-        stage.replies["*"] = page(b"", f"Location: http://127.0.0.1:{stage.canary.port}/", status="302 Found")
-    before = stage.renderer.refused[Reason.FORBIDDEN]
-    leaving = [attack(way, canary) for way in LEAVING_FOR.strip().splitlines()]
-    first, *others = stage.show(attack(WAYS, canary), *leaving)
-    stage.replies.pop("*", None)
-    assert isinstance(first, Fetch)
-    assert all(isinstance(answer, Fetch | Redirect) for answer in others)
+def test_no_way_leads_to_a_forbidden_address(stage: Stage) -> None:
+    """By its address, by names that lead there, and by a redirect of the site."""
+    port, before = stage.canary.port, stage.renderer.refused[Reason.FORBIDDEN]
+    stage.replies["*"] = page(b"", f"Location: http://127.0.0.1:{port}/", status="302 Found")
+    targets = [*(f"http://{name}:{port}/" for name in ("127.0.0.1", "localhost", "inside.example")), "/jump?"]
+    leaving = [attack(way, targets[0]) for way in LEAVING_FOR.strip().splitlines()]
+    answers = stage.show(*[attack(WAYS, target) for target in targets], *leaving)
+    del stage.replies["*"]
+    assert [type(answer) for answer in answers[: len(targets)]] == [Fetch] * len(targets)
+    assert all(isinstance(answer, Fetch | Redirect) for answer in answers)
     assert stage.canary.connections == 0
-    assert stage.renderer.refused[Reason.FORBIDDEN] - before >= 8  # the guard was asked; the rest nobody was asked for
+    assert stage.renderer.refused[Reason.FORBIDDEN] - before >= 8 * len(targets)  # nobody asked for the other ways
     assert all(path.startswith("/jump?") for path in stage.asked())
 
 
@@ -488,25 +487,26 @@ def test_what_others_do_not_show_is_not_read(stage: Stage) -> None:
 
 
 @needs_browser
-def test_scripts_that_do_not_end(strict: Stage) -> None:
-    endless = "<p>before<script>while (true);</script>"
-    later = "<p>before<script>onload = () => setTimeout(() => { while (true); }, 300)</script>"
-    *shown, failed = strict.show(endless, later, "<script>while (true) alert(1)</script>")
-    for answer in shown:
-        assert isinstance(answer, Fetch), answer
-        assert b"<p>before" in answer.body
-    assert isinstance(failed, Failure), failed
-    assert (failed.reason, failed.detail) == (Reason.TIMEOUT, "its scripts do not end")
+def test_scripts_and_requests_that_do_not_end(strict: Stage) -> None:
+    """They are ended, and what the page has made until then is taken."""
 
-
-@needs_browser
-def test_requests_that_do_not_end(strict: Stage) -> None:
     async def silence(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(600)
 
     strict.replies["/silent"] = silence
-    (text,) = strict.texts("<p>here<script>fetch('/silent').finally(() => document.body.append('answered'))</script>")
-    assert text == "here"
+    endless = "<p>before<script>while (true);</script>"
+    later = "<p>before<script>onload = () => setTimeout(() => { while (true); }, 300)</script>"
+    waiting = "<p>before<script>fetch('/silent').finally(() => document.body.append('answered'))</script>"
+    for answer in strict.show(endless, later, waiting):
+        assert isinstance(answer, Fetch), answer
+        assert b"<p>before" in answer.body
+        assert b"answered</" not in answer.body
+
+
+@needs_browser
+def test_a_page_that_does_not_answer(strict: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tab, "GRACE", 0.5)
+    assert strict.failure("<script>while (true) alert(1)</script>") == (Reason.TIMEOUT, "its scripts do not end")
 
 
 @needs_browser

@@ -110,7 +110,7 @@ class Chromium:
 
     def __init__(self, browser: Browser, session: CDPSession, pid: int, parts: AsyncExitStack) -> None:
         self._browser, self._session, self._pid, self._parts = browser, session, pid, parts
-        self._pages = 0  # under way
+        self._pages, self._ended = 0, False  # pages under way
         self.killed = 0  # processes that took too much memory
         self._watch = asyncio.create_task(self._watch_memory())
 
@@ -136,7 +136,16 @@ class Chromium:
 
     @property
     def alive(self) -> bool:
-        return self._browser.is_connected()
+        return self._browser.is_connected() and not self._ended
+
+    async def answers(self) -> bool:
+        """Whether it still works. If not, it is ended."""
+        with suppress(Exception):
+            async with asyncio.timeout(CLOSING):
+                await _processes(self._session)
+                return self.alive
+        self.kill()
+        return False
 
     async def open(self, agent: str) -> BrowserContext:
         """A place for one page: without a past, and the same for every page."""
@@ -160,15 +169,13 @@ class Chromium:
         try:
             async with asyncio.timeout(CLOSING):
                 await context.close()
-        except TimeoutError:
-            self.kill()
         except Exception:
-            if self.alive:
-                raise
+            self.kill()
 
     def kill(self) -> None:
         if self.alive:
             _kill(self._pid)
+        self._ended = True
 
     async def aclose(self) -> None:
         """End the browser, whatever state it is in."""

@@ -1,35 +1,22 @@
 """Pages that scripts make, as a browser shows them.
 
-A page that was fetched goes into a browser, its scripts run, and what comes out is its DOM as HTML. Its host is not
-asked for the page again: the browser gets the body and the headers that we have. The browser itself reaches nobody
-(browser.py); the scripts and the data that the page asks for are asked for by us (subrequests.py).
-
-What a page may do, and what becomes of it:
-
-- Scripts, `fetch` and XMLHttpRequest are served, `requests` of them. A style sheet is given as an empty one. Pictures,
-  fonts, media, frames, event streams, sockets, beacons, hints and downloads are not asked for: no text comes of them,
-  and frames are links that the crawl follows by itself.
-- The DOM is taken when the page has loaded and asked for nothing for half a second, or else after `seconds`: then what
-  still runs is ended. If the page does not answer even then, or takes too much memory, or crashes, that is a `Failure`.
-- A page that goes to another URL is a `Redirect`, as if its host had said so. Otherwise its URL stays: what it tells
-  its history is only taken as the base of its links.
-- Dialogs are dismissed, windows are closed, permissions are not given, nothing is kept from page to page.
-
-In the DOM shadow trees are opened, so that their text and links are found, and <noscript> is left out.
+A page that was fetched goes into a browser, its scripts run, and what comes out is its DOM as HTML (tab.py). Its host
+is not asked for the page again: the browser gets the body and the headers that we have. The browser itself reaches
+nobody (browser.py). The scripts and the data that the page asks for are asked for by us (subrequests.py).
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from fnmatch import translate
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Protocol, Self
 
 from yarl import URL
 
@@ -39,47 +26,19 @@ from forager.fetch.browser import MEMORY, BrowserSettings, Chromium, check_brows
 from forager.fetch.failures import one_line
 from forager.fetch.guard import Lookup, system_lookup
 from forager.fetch.http import user_agent
-from forager.fetch.subrequests import Allowed, Subanswer, Subrequest, Subrequests, SubrequestSettings
-from forager.types import Answer, Failure, Fetch, Page, Reason, Redirect, Url
+from forager.fetch.subrequests import Allowed, Subrequests, SubrequestSettings
+from forager.fetch.tab import GRACE, LARGEST, BrowserTab, TabSettings
+from forager.types import Answer, Failure, Fetch, Page, Reason, Url
 from forager.web.urls import RULES, UrlRules
-
-if TYPE_CHECKING:  # an extra, and slow to import
-    from playwright.async_api import BrowserContext, CDPSession, Request, Route
-    from playwright.async_api import Page as Tab
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 FEW_WORDS = 30  # a page with fewer has no text, if it has scripts
-QUIET = 0.5  # seconds without a request, after which a page has made itself
-STEP = 0.05  # seconds between two looks at that
-PATIENCE = 1.0  # seconds with a script, when the DOM is wanted
-GRACE = 5.0  # seconds in which a page must give its DOM
-LARGEST = 4_000_000  # bytes of a page that is rendered, and of an answer to it: the loop stops for 6 ms a megabyte
-PAGE_BYTES = 30_000_000  # that the answers to a page's requests may have together
-STOPPING = 1.0  # seconds
-FLOOD = 50  # times as many requests as are allowed: the page is ended
+START_AGAIN = 60.0  # seconds after a start that failed
 TRIES = 2  # a browser that dies takes innocent pages with it
-SERVED = ("script", "fetch", "xhr")
-_GIVEN = ("content-language", "content-security-policy", "last-modified", "referrer-policy")
 _SCRIPT = re.compile(rb"<script[\s>/]", re.IGNORECASE)
-_DOM = """(() => {
-  const open = (root) => {
-    for (const element of root.querySelectorAll("*"))
-      if (element.shadowRoot) {
-        open(element.shadowRoot);
-        element.append(...element.shadowRoot.childNodes);
-      }
-  };
-  open(document);
-  for (const element of document.querySelectorAll("noscript")) element.remove();
-  const here = document.URL.split("#")[0];
-  if (here !== %s && document.head && !document.querySelector("base[href]"))
-    document.head.prepend(Object.assign(document.createElement("base"), {href: here}));
-  const markup = document.documentElement ? document.documentElement.outerHTML : "";
-  return {url: document.URL, markup: ((document.doctype ? "<!DOCTYPE html>" : "") + markup).slice(0, %d)};
-})()"""
 
 
-class RenderSettings(BrowserSettings, Protocol):
+class RenderSettings(BrowserSettings, TabSettings, Protocol):
     """The table [render] of a configuration."""
 
     @property
@@ -88,10 +47,6 @@ class RenderSettings(BrowserSettings, Protocol):
     def patterns(self) -> Sequence[str]: ...
     @property
     def empty(self) -> bool: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def requests(self) -> int: ...
     @property
     def at_once(self) -> int: ...
 
@@ -134,6 +89,7 @@ class Renderer:
         )
         self._slots, self._starting = asyncio.Semaphore(settings.at_once), asyncio.Lock()
         self._chromium: Chromium | None = None
+        self._problem, self._start_again = "", -math.inf  # why it did not start, and when to try again
         self._open = AsyncExitStack()
         self.refused: Counter[Reason] = Counter()  # requests of pages that brought nothing, by reason
         self.starts = 0  # of the browser
@@ -187,224 +143,36 @@ class Renderer:
             if self._chromium is not None and not self._chromium.alive:
                 await self._chromium.aclose()
                 self._chromium = None
-            if self._chromium is None:
+            if self._chromium is None and self._clock.now() >= self._start_again:
                 try:
-                    self._chromium = await Chromium.start(self._program)
+                    self._chromium, self.starts = await Chromium.start(self._program), self.starts + 1
                 except Exception as error:
-                    return Failure(url, Reason.LOCAL, one_line(f"the browser does not start: {error}"))
-                self.starts += 1
-            return self._chromium
+                    self._problem = one_line(f"the browser does not start: {error}")
+                    self._start_again = self._clock.now() + START_AGAIN
+            return self._chromium or Failure(url, Reason.LOCAL, self._problem)
 
     async def _show(self, chromium: Chromium, fetch: Fetch) -> Answer:
-        rendering = _Rendering(fetch, self._settings, self._subrequests, self._rules, self._largest)
+        tab = BrowserTab(fetch, self._settings, self._subrequests, self._rules, self._largest)
         killed = chromium.killed
+        answer: Answer = Failure(fetch.url, Reason.TIMEOUT, "the browser did not answer")
         try:
             async with asyncio.timeout(self._settings.seconds + 2 * GRACE):
                 context = await chromium.open(self._agent)
                 try:
-                    answer = await rendering.run(context)
+                    answer = await tab.run(context)
                 finally:
-                    await rendering.stop()
+                    await tab.stop()
                     await chromium.close(context)
         except TimeoutError:
             chromium.kill()  # it would answer no other page either
-            return Failure(fetch.url, Reason.TIMEOUT, "the browser did not answer")
-        except Exception as error:  # of Playwright, which has one for everything
+        except Exception as error:  # Playwright has one for everything
             answer = Failure(fetch.url, Reason.UNREADABLE, one_line(f"the browser says: {error}"))
-        self.refused += rendering.refused
-        if not chromium.alive:
-            return Failure(fetch.url, Reason.LOCAL, "the browser died")
+        self.refused += tab.refused
         if isinstance(answer, Failure) and chromium.killed > killed:
             return Failure(fetch.url, Reason.TOO_LARGE, f"it took more than {MEMORY:,} bytes of memory")
+        if isinstance(answer, Failure) and not await chromium.answers():
+            return Failure(fetch.url, Reason.LOCAL, "the browser died")
         return answer
-
-
-class _Rendering:
-    """One page in the browser, until it has made itself."""
-
-    def __init__(
-        self, fetch: Fetch, settings: RenderSettings, subrequests: Subrequests, rules: UrlRules, largest: int
-    ) -> None:
-        self._fetch, self._settings, self._subrequests, self._rules = fetch, settings, subrequests, rules
-        self._largest, self._bytes_left = largest, PAGE_BYTES
-        self._loop = asyncio.get_running_loop()
-        self._deadline, self._came = self._loop.time() + settings.seconds, self._loop.time()
-        self._tab: Tab | None = None
-        self._given = self._loaded = self._crashed = False
-        self._target: Url | None = None  # where its scripts lead
-        self._asked = 0  # requests
-        self._ended = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()  # that talk to the browser
-        self._work: set[asyncio.Task[Subanswer | Failure]] = set()  # that ask for what it wants
-        self.refused: Counter[Reason] = Counter()
-
-    async def run(self, context: BrowserContext) -> Answer:
-        url = self._fetch.url
-        await context.route("**/*", self._take)
-        self._tab = tab = await context.new_page()
-        session = await context.new_cdp_session(tab)
-        context.on("page", self._close)
-        tab.on("load", self._note_load)
-        tab.on("crash", self._note_crash)
-        tab.on("close", self._note_crash)  # with the browser, or because a script closes it
-        with suppress(asyncio.TimeoutError):
-            async with asyncio.timeout_at(self._deadline):
-                await tab.goto(url, wait_until="commit", timeout=0)
-        quiet = await self._settle()
-        if self._target is not None:
-            return Redirect(url, self._target)
-        if self._crashed:
-            return Failure(url, Reason.UNREADABLE, "it crashed in the browser")
-        try:
-            async with asyncio.timeout(GRACE):
-                return await self._dom(session, ended=not quiet)
-        except TimeoutError:
-            crashed = "it crashed in the browser" if self._crashed else "its scripts do not end"
-            return Failure(url, Reason.UNREADABLE if self._crashed else Reason.TIMEOUT, crashed)
-
-    async def stop(self) -> None:
-        """Ask for nothing more, and tell the browser so."""
-        for work in self._work:
-            work.cancel()
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=STOPPING)
-            for task in late:
-                task.cancel()
-
-    async def _settle(self) -> bool:
-        """Wait until the page has made itself. False if it has not in its time, or is at an end."""
-        while not self._ended.is_set() and (now := self._loop.time()) < self._deadline:
-            if self._loaded and not self._work and now - self._came >= QUIET:
-                return True
-            with suppress(TimeoutError):
-                async with asyncio.timeout(STEP):
-                    await self._ended.wait()
-        return False
-
-    async def _dom(self, session: CDPSession, *, ended: bool) -> Answer:
-        """The DOM, read where the page's scripts cannot reach."""
-        url = self._fetch.url
-        world = await session.send("Page.createIsolatedWorld", {"frameId": await self._frame(session, ended)})
-        what = {"expression": _DOM % (json.dumps(url), self._largest), "returnByValue": True}
-        told = await session.send("Runtime.evaluate", {**what, "contextId": world["executionContextId"]})
-        found: dict[str, str] = told["result"].get("value") or {}
-        if not found.get("url", "").startswith(("http://", "https://")):
-            return Failure(url, Reason.UNREADABLE, "its scripts leave no page")
-        body = found["markup"].encode("utf-8", "replace")[: self._largest]
-        return replace(self._fetch, body=body, content_type="text/html", charset="utf-8")
-
-    async def _frame(self, session: CDPSession, ended: bool) -> str:
-        """The id of its frame. The page tells it between two scripts; a script that does not end is ended."""
-        while True:
-            if ended:
-                await session.send("Runtime.terminateExecution")
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE):
-                    return str((await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"])
-            ended = True
-
-    # ---- what the browser tells
-
-    def _note_load(self, tab: Tab | None) -> None:
-        self._loaded, self._came = True, self._loop.time()
-
-    def _note_crash(self, tab: Tab) -> None:
-        self._crashed = True
-        self._ended.set()
-
-    def _close(self, tab: Tab) -> None:
-        """Close a window that the page has opened."""
-        self._begin(tab.close())
-
-    def _take(self, route: Route, request: Request) -> None:
-        self._begin(self._serve(route, request))
-
-    def _begin(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # the page was closed meanwhile
-
-    # ---- what the page asks for
-
-    async def _serve(self, route: Route, request: Request) -> None:
-        if request.is_navigation_request():
-            await self._navigate(route, request)
-        elif request.resource_type == "stylesheet":
-            await route.fulfill(content_type="text/css", body="")
-        elif request.resource_type in SERVED:
-            await self._answer(route, request)
-        else:
-            await route.abort()
-
-    async def _navigate(self, route: Route, request: Request) -> None:
-        """Give the page itself, once. After that it may tell where it wants to go, but it does not go there."""
-        if not self._is_own(request):
-            await route.abort("aborted")
-        elif not self._given:
-            self._given = True
-            await route.fulfill(status=self._fetch.status, headers=_headers(self._fetch), body=self._fetch.body)
-        else:
-            target = self._rules.canonical(request.url) if request.method == "GET" else None
-            if target is not None and target != self._fetch.url:
-                self._target = target
-                self._ended.set()
-            await route.abort("aborted")
-            self._note_load(self._tab)  # after that it loads no further
-
-    def _is_own(self, request: Request) -> bool:
-        """Whether it is the page that navigates, not a frame in it or a window that it opens."""
-        with suppress(Exception):  # a window that is being opened has no frame yet
-            return self._tab is not None and request.frame == self._tab.main_frame
-        return False
-
-    async def _answer(self, route: Route, request: Request) -> None:
-        self._asked += 1
-        if self._asked > self._settings.requests or self._bytes_left <= 0:
-            if self._asked > FLOOD * self._settings.requests:
-                self._ended.set()
-            self.refused[Reason.TOO_LARGE] += 1
-            await route.abort()
-            return
-        wanted = Subrequest(
-            *(self._fetch.url, request.url, request.resource_type),
-            *(request.method, request.headers, request.post_data_buffer),
-        )
-        work = asyncio.ensure_future(self._subrequests.ask(wanted, min(LARGEST, self._bytes_left)))
-        self._work.add(work)
-        try:
-            await asyncio.wait((work,))
-            await self._give(route, _stopped(wanted) if work.cancelled() else work.result())
-        finally:
-            self._work.discard(work)
-            self._came = self._loop.time()
-
-    async def _give(self, route: Route, answer: Subanswer | Failure) -> None:
-        if isinstance(answer, Failure):
-            self.refused[answer.reason] += 1
-            await route.abort()
-            return
-        self._bytes_left -= len(answer.body)
-        await route.fulfill(status=answer.status, headers=dict(answer.headers), body=answer.body)
-
-
-def _stopped(wanted: Subrequest) -> Failure:
-    return Failure(wanted.page, Reason.TIMEOUT, "it asked until its end")
-
-
-def _headers(fetch: Fetch) -> dict[str, str]:
-    """The headers that matter in the browser."""
-    lines = fetch.exchange.response.decode("latin-1").split("\r\n")[1:] if fetch.exchange else []
-    pairs = ((name.strip().lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines))
-    charset = f"; charset={fetch.charset}" if fetch.charset else ""
-    return {
-        **{name: value for name, value in pairs if name in _GIVEN},
-        "content-type": f"{fetch.content_type}{charset}",
-    }
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -208,13 +208,12 @@ class Subrequests:
             return of_error(url, error)
 
     async def _read(self, response: ClientResponse, largest: int) -> Subanswer:
-        headers = _received(response)
-        if response.status in _REDIRECTS:
-            return Subanswer(response.status, headers, b"")
-        with self._memory.share() as share:
-            body = await read_body(response.content, headers.get("content-encoding", ""), largest, share)
-        given = {name: value for name, value in headers.items() if name not in _NOT_GIVEN and value.isprintable()}
-        return Subanswer(response.status, given, body)
+        received, status, body = _received(response), response.status, b""
+        if status not in _REDIRECTS:
+            with self._memory.share() as share:
+                body = await read_body(response.content, received.get("content-encoding", ""), largest, share)
+        given = {name: value for name, value in received.items() if name not in _NOT_GIVEN and _is_plain(value)}
+        return Subanswer(status if 200 <= status < 600 else 502, given, body)  # the browser takes no other
 
 
 async def _asked_once(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
@@ -234,6 +233,11 @@ def _received(response: ClientResponse) -> dict[str, str]:
         before = headers.get(name.lower())
         headers[name.lower()] = value if before is None else f"{before}, {value}"
     return headers
+
+
+def _is_plain(value: str) -> bool:
+    """Whether the browser takes a value of a header."""
+    return value.isascii() and value.isprintable()
 
 
 def _origin(url: Url) -> str:
