@@ -610,12 +610,12 @@ def test_a_browser_that_is_killed() -> None:
     with staged(RenderConfig(seconds=60)) as stage:
         assert stage.texts("<p>first") == ["first"]
         ours = descendants() - others
-
         browsers = {pid for pid in ours if b"--remote-debugging-pipe" in command(pid)}
 
         async def kill(writer: asyncio.StreamWriter) -> None:
             while browsers:
-                os.kill(browsers.pop(), signal.SIGKILL)
+                with suppress(ProcessLookupError):  # one that was only started for a moment
+                    os.kill(browsers.pop(), signal.SIGKILL)
             writer.write(page(b"document.body.append('made')", "Connection: close", kind=SCRIPT))
 
         stage.replies["/kill.js"] = kill
@@ -713,5 +713,5 @@ def test_a_missing_part_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(browser, "ELSEWHERE", ("/nowhere/*/chrome",))
     with pytest.raises(ForagerError, match="apt-get install chromium"):
         check_browser(RenderConfig())
-    with pytest.raises(ForagerError, match="does not work"):
+    with pytest.raises(ForagerError, match="does not start"):
         browser_version("/bin/false")

@@ -35,11 +35,10 @@ if TYPE_CHECKING:  # an extra, and slow to import
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 ELSEWHERE = (  # where it is not in the path: on macOS, and where Playwright puts its own
-    *(
-        "/Applications/Chromium.app/Contents/MacOS/Chromium",
-        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    ),
-    *("~/.cache/ms-playwright/chromium-*/chrome-linux*/chrome", "~/Library/Caches/ms-playwright/chromium-*/*/*/*/*/*"),
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "~/.cache/ms-playwright/chromium-*/chrome-linux*/chrome",
+    "~/Library/Caches/ms-playwright/chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
 )
 NOWHERE = "http://nowhere.invalid:1"  # a proxy; names under .invalid never exist
 ARGUMENTS = (
@@ -92,8 +91,8 @@ def browser_version(program: str) -> str:
             [program, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise ForagerError(f"{program} --version does not work: {error}") from None
-    return done.stdout.strip()
+        raise ForagerError(f"{program} does not start: {error}") from None
+    return " ".join(done.stdout.split()) or program
 
 
 def _programs() -> Iterator[str]:
@@ -186,7 +185,8 @@ class Chromium:
         except Exception:
             self.kill()
         with suppress(Exception):
-            await self._parts.aclose()
+            async with asyncio.timeout(CLOSING):
+                await self._parts.aclose()
 
     async def _watch_memory(self) -> None:
         """Kill processes that take too much memory. A page sees that as a crash."""
