@@ -26,7 +26,7 @@ from forager.fetch.tab import LARGEST
 from forager.types import Answer, Exchange, Failure, Fetch, Page, Reason, Redirect, Url
 from forager.web.page import parse
 from forager.web.urls import RULES
-from tests.fetch.wire import CONTACT, Act, Wire, page
+from tests.fetch.wire import CONTACT, Wire, page
 
 T = TypeVar("T")
 SCRIPT = "text/javascript"
@@ -50,7 +50,6 @@ class Stage:
     runner: asyncio.Runner
     site: Wire
     canary: Wire
-    replies: dict[str, bytes | Act]  # of the site
     renderer: Renderer
     robots: set[str]  # URLs that robots.txt forbids
 
@@ -96,7 +95,6 @@ def _bytes(body: str | bytes) -> bytes:
 
 @contextmanager
 def staged(settings: RenderConfig, **fetch: Any) -> Iterator[Stage]:
-    replies: dict[str, bytes | Act] = {}
     forbidden: set[str] = set()
 
     async def allowed(url: Url) -> bool:
@@ -108,11 +106,11 @@ def staged(settings: RenderConfig, **fetch: Any) -> Iterator[Stage]:
             stack.callback(lambda: runner.run(part.__aexit__(None, None, None)))
             return runner.run(_entered(part))
 
-        site, canary = enter(Wire(replies)), enter(Wire({"*": page(b"secret", "Access-Control-Allow-Origin: *")}))
+        site, canary = enter(Wire({})), enter(Wire({"*": page(b"secret", "Access-Control-Allow-Origin: *")}))
         config = FetchConfig(contact=CONTACT, resolve={"*.web.test": f"127.0.0.1:{site.port}"}, **fetch)
         lookup = ["127.0.0.1", "::1", "10.0.0.1"]
         renderer = enter(Renderer(settings, config, allowed=allowed, lookup=lambda host: lookup))
-        yield Stage(runner, site, canary, replies, renderer, forbidden)
+        yield Stage(runner, site, canary, renderer, forbidden)
 
 
 async def _entered(part: AbstractAsyncContextManager[T]) -> T:
@@ -138,7 +136,7 @@ def strict() -> Iterator[Stage]:
 
 @needs_browser
 def test_a_page_made_by_script_is_found(stage: Stage) -> None:
-    stage.replies["/app.js"] = page(
+    stage.site.replies["/app.js"] = page(
         b"""fetch('/api/owls.json').then(answer => answer.json()).then(owls => {
           document.title = 'Owls';
           document.getElementById('root').innerHTML =
@@ -146,7 +144,7 @@ def test_a_page_made_by_script_is_found(stage: Stage) -> None:
         })""",
         kind=SCRIPT,
     )
-    stage.replies["/api/owls.json"] = page('["Tyto", "Strix", "Ünglück"]'.encode(), kind="application/json")
+    stage.site.replies["/api/owls.json"] = page('["Tyto", "Strix", "Ünglück"]'.encode(), kind="application/json")
     shell = "<!DOCTYPE html><meta charset=latin1><div id=root></div><noscript>Use scripts</noscript>"
     shell += "<script src=/app.js></script>"
     static = parse(Fetch(stage.url("/owls/"), shell.encode()))
@@ -232,7 +230,7 @@ def test_only_what_makes_text_is_asked_for(stage: Stage) -> None:
         fetch('http://other.test/', form).catch(() => say('no post'));
         fetch('/post', form).then(answer => answer.text()).then(say);
       </script>"""
-    stage.replies.update({"/one.js": page(b"", kind=SCRIPT), "/post": page(b"posted")})
+    stage.site.replies.update({"/one.js": page(b"", kind=SCRIPT), "/post": page(b"posted")})
     (text,) = stage.texts(body)
     assert "styled" in text  # an empty sheet
     assert "no put" in text
@@ -243,8 +241,8 @@ def test_only_what_makes_text_is_asked_for(stage: Stage) -> None:
 
 @needs_browser
 def test_who_we_are_and_no_more(stage: Stage) -> None:
-    stage.replies["/who"] = page(b"x", "Set-Cookie: id=1")
-    stage.replies["//cdn.web.test/who"] = page(b"x")
+    stage.site.replies["/who"] = page(b"x", "Set-Cookie: id=1")
+    stage.site.replies["//cdn.web.test/who"] = page(b"x")
     body = """<script>document.cookie = 'mine=1';
       const headers = {'X-Mine': '1', 'Authorization': 'Bearer x', 'Accept': 'application/json'};
       fetch('/who', {headers}).then(() => fetch('/who', {headers}))
@@ -267,7 +265,7 @@ def test_who_we_are_and_no_more(stage: Stage) -> None:
 
 @needs_browser
 def test_robots_txt_holds_for_scripts_and_after_redirects(stage: Stage) -> None:
-    stage.replies["/moved"] = page(b"", "Location: /hidden/2", status="302 Found")
+    stage.site.replies["/moved"] = page(b"", "Location: /hidden/2", status="302 Found")
     stage.robots |= {stage.url("/hidden/1"), stage.url("/hidden/2")}
     before = stage.renderer.refused[Reason.ROBOTS]
     stage.texts("<script>fetch('/hidden/1'); fetch('/moved')</script>")
@@ -277,9 +275,9 @@ def test_robots_txt_holds_for_scripts_and_after_redirects(stage: Stage) -> None:
 
 @needs_browser
 def test_scripts_are_kept_and_answers_are_not(stage: Stage) -> None:
-    stage.replies["/shared.js"] = page(b"fetch('/fresh')", kind=SCRIPT)
-    stage.replies["/unshared.js"] = page(b"", "Cache-Control: no-store", kind=SCRIPT)
-    stage.replies["/fresh"] = page(b"x")
+    stage.site.replies["/shared.js"] = page(b"fetch('/fresh')", kind=SCRIPT)
+    stage.site.replies["/unshared.js"] = page(b"", "Cache-Control: no-store", kind=SCRIPT)
+    stage.site.replies["/fresh"] = page(b"x")
     for _ in range(2):
         stage.texts("<script src=/shared.js></script><script src=/unshared.js></script>")
     assert sorted(stage.asked()) == ["/fresh", "/fresh", "/shared.js", "/unshared.js", "/unshared.js"]
@@ -439,11 +437,11 @@ def test_the_canary_sees_a_browser_without_a_wall(udp: socket.socket) -> None:
 def test_no_way_leads_to_a_forbidden_address(stage: Stage) -> None:
     """By its address, by names that lead there, and by a redirect of the site."""
     port, before = stage.canary.port, stage.renderer.refused[Reason.FORBIDDEN]
-    stage.replies["*"] = page(b"", f"Location: http://127.0.0.1:{port}/", status="302 Found")
+    stage.site.replies["*"] = page(b"", f"Location: http://127.0.0.1:{port}/", status="302 Found")
     targets = [*(f"http://{name}:{port}/" for name in ("127.0.0.1", "localhost", "inside.example")), "/jump?"]
     leaving = [attack(way, targets[0]) for way in LEAVING_FOR.strip().splitlines()]
     answers = stage.show(*[attack(WAYS, target) for target in targets], *leaving)
-    del stage.replies["*"]
+    del stage.site.replies["*"]
     assert [type(answer) for answer in answers[: len(targets)]] == [Fetch] * len(targets)
     assert all(isinstance(answer, Fetch | Redirect) for answer in answers)
     assert stage.canary.connections == 0
@@ -472,9 +470,9 @@ def test_what_only_pages_with_tls_can_do(stage: Stage, udp: socket.socket) -> No
 @needs_browser
 def test_what_others_do_not_show_is_not_read(stage: Stage) -> None:
     """An origin that does not name the page may hold what is not for everybody: a redirect does not change that."""
-    stage.replies["/hop"] = page(b"", "Location: http://other.web.test/closed", status="302 Found")
-    stage.replies["/closed"] = page(b"not for all")
-    stage.replies["/open"] = page(b"for all", "Access-Control-Allow-Origin: *")
+    stage.site.replies["/hop"] = page(b"", "Location: http://other.web.test/closed", status="302 Found")
+    stage.site.replies["/closed"] = page(b"not for all")
+    stage.site.replies["/open"] = page(b"for all", "Access-Control-Allow-Origin: *")
     reads = ["/hop", "http://other.web.test/closed", "http://other.web.test/open"]
     tries = [f"fetch('{url}').then(a => a.text()).then(t => document.body.append(t)).catch(() => 0)" for url in reads]
     (text,) = stage.texts(f"<p>x<script>{'; '.join(tries)}</script>")
@@ -493,7 +491,7 @@ def test_scripts_and_requests_that_do_not_end(strict: Stage) -> None:
     async def silence(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(600)
 
-    strict.replies["/silent"] = silence
+    strict.site.replies["/silent"] = silence
     endless = "<p>before<script>while (true);</script>"
     later = "<p>before<script>onload = () => setTimeout(() => { while (true); }, 300)</script>"
     waiting = "<p>before<script>fetch('/silent').finally(() => document.body.append('answered'))</script>"
@@ -514,7 +512,7 @@ def test_a_lost_answer_is_not_asked_for_again(stage: Stage) -> None:
     async def hang_up(writer: asyncio.StreamWriter) -> None:
         """Close the connection, which was used before."""
 
-    stage.replies.update({"/first": page(b"x"), "/lost": hang_up})
+    stage.site.replies.update({"/first": page(b"x"), "/lost": hang_up})
     stage.texts("<script>fetch('/first').then(() => fetch('/lost'))</script>")
     assert stage.asked() == ["/first", "/lost"]
 
@@ -547,19 +545,19 @@ def test_a_page_that_leaves_nothing(strict: Stage) -> None:
 
 @needs_browser
 def test_requests_are_counted_and_cut(stage: Stage) -> None:
-    stage.replies["*"] = page(b"x")
+    stage.site.replies["*"] = page(b"x")
     before = stage.renderer.refused[Reason.TOO_LARGE]
     stage.texts("<script>for (let i = 0; i < 500; i++) fetch('/' + i)</script>")
-    del stage.replies["*"]
+    del stage.site.replies["*"]
     assert len(stage.asked()) == 40
     assert stage.renderer.refused[Reason.TOO_LARGE] == before + 460
 
 
 @needs_browser
 def test_answers_that_are_too_large(stage: Stage) -> None:
-    stage.replies["/large.js"] = page(b" " * (LARGEST + 1) + b"document.body.append('ran')", kind=SCRIPT)
+    stage.site.replies["/large.js"] = page(b" " * (LARGEST + 1) + b"document.body.append('ran')", kind=SCRIPT)
     bomb = gzip.compress(bytes(50_000_000))
-    stage.replies["/bomb.js"] = page(bomb, "Content-Encoding: gzip", kind=SCRIPT)
+    stage.site.replies["/bomb.js"] = page(bomb, "Content-Encoding: gzip", kind=SCRIPT)
     before = stage.renderer.refused[Reason.TOO_LARGE]
     assert stage.texts("<p>here<script src=/large.js></script><script src=/bomb.js></script>") == ["here"]
     assert stage.renderer.refused[Reason.TOO_LARGE] == before + 2
@@ -618,7 +616,7 @@ def test_a_browser_that_is_killed() -> None:
                     os.kill(browsers.pop(), signal.SIGKILL)
             writer.write(page(b"document.body.append('made')", "Connection: close", kind=SCRIPT))
 
-        stage.replies["/kill.js"] = kill
+        stage.site.replies["/kill.js"] = kill
         assert stage.texts("<p>second<script src=/kill.js></script>") == ["second made"]
         assert stage.texts("<p>third") == ["third"]
         assert stage.renderer.starts == 2

@@ -23,7 +23,7 @@ class Wire:
     def __init__(
         self, replies: Mapping[str, bytes | Act], *, greeting: bytes = b"", tls: ssl.SSLContext | None = None
     ) -> None:
-        self._replies, self._greeting, self._tls = replies, greeting, tls
+        self.replies, self._greeting, self._tls = dict(replies), greeting, tls
         self.requests: list[bytes] = []
         self.connections = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,7 +66,7 @@ class Wire:
         head = await reader.readuntil(b"\r\n\r\n")
         self.requests.append(head)
         path = head.split(b" ")[1].decode()
-        reply = self._replies.get(path) or self._replies.get("*") or page(b"", status="404 Not Found")
+        reply = self.replies.get(path) or self.replies.get("*") or page(b"", status="404 Not Found")
         if not isinstance(reply, bytes):
             await reply(writer)
             return False
