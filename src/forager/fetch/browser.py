@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -56,6 +57,7 @@ MEMORY = 1_000_000_000  # bytes that a process of the browser may hold
 LOOK = 0.25  # seconds between two looks at the memory
 STARTING, CLOSING = 30.0, 5.0  # seconds that these may take
 VERSION_SECONDS = 20.0
+_PROFILE = re.compile(r"--user-data-dir=(\S*/playwright_\S+)")
 
 
 class BrowserSettings(Protocol):
@@ -107,8 +109,8 @@ def _programs() -> Iterator[str]:
 class Chromium:
     """A running browser. When it dies, another one must be started."""
 
-    def __init__(self, browser: Browser, session: CDPSession, pid: int, parts: AsyncExitStack) -> None:
-        self._browser, self._session, self._pid, self._parts = browser, session, pid, parts
+    def __init__(self, browser: Browser, session: CDPSession, pid: int, profile: str, parts: AsyncExitStack) -> None:
+        self._browser, self._session, self._pid, self._profile, self._parts = browser, session, pid, profile, parts
         self._pages, self._ended = 0, False  # pages under way
         self.killed = 0  # processes that took too much memory
         self._watch = asyncio.create_task(self._watch_memory())
@@ -131,7 +133,8 @@ class Chromium:
             )
             session = await browser.new_browser_cdp_session()
             pid = next(pid for kind, pid in await _processes(session) if kind == "browser")
-            return cls(browser, session, pid, stack.pop_all())
+            profile = _PROFILE.search((await session.send("SystemInfo.getInfo"))["commandLine"])
+            return cls(browser, session, pid, profile[1] if profile else "", stack.pop_all())
 
     @property
     def alive(self) -> bool:
@@ -187,6 +190,8 @@ class Chromium:
         with suppress(Exception):
             async with asyncio.timeout(CLOSING):
                 await self._parts.aclose()
+        if self._profile:  # Playwright's, who fails to remove it if the browser still writes
+            await asyncio.to_thread(shutil.rmtree, self._profile, ignore_errors=True)
 
     async def _watch_memory(self) -> None:
         """Kill processes that take too much memory. A page sees that as a crash."""
