@@ -687,7 +687,6 @@ def test_without_a_word_nothing_is_rendered() -> None:
     [
         (RenderConfig(), FetchConfig(contact=CONTACT, replay="web"), "recorded web"),
         (RenderConfig(), FetchConfig(contact=CONTACT, proxy="http://proxy.test:3128"), "proxy"),
-        (RenderConfig(patterns=("(",)), FetchConfig(contact=CONTACT), "not a regular expression"),
         (RenderConfig(), FetchConfig(), "contact"),
         (RenderConfig(browser="no-such-browser"), FetchConfig(contact=CONTACT), "is no program"),
     ],

@@ -82,7 +82,7 @@ class Renderer:
             raise ForagerError(f"pages cannot be rendered here: {kind}; leave out [render]")
         self._program, self._settings, self._largest = check_browser(settings), settings, fetch.largest
         self._hosts = re.compile("|".join(translate(name.lower()) for name in settings.hosts) or "(?!)")
-        self._patterns = [_pattern(text) for text in settings.patterns]
+        self._patterns = [re.compile(text) for text in settings.patterns]
         self._rules, self._clock, self._agent = rules, clock or WallClock(), user_agent(fetch.contact)
         self._subrequests = Subrequests(
             fetch, self._agent, rules=rules, clock=self._clock, lookup=lookup, allowed=allowed
@@ -173,10 +173,3 @@ class Renderer:
         if isinstance(answer, Failure) and not await chromium.answers():
             return Failure(fetch.url, Reason.LOCAL, "the browser died")
         return answer
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise ForagerError(f"render.patterns: {text!r} is not a regular expression: {error}") from None
