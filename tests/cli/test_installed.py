@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from forager.cli import app
 from forager.crawl import doctor
 from forager.critics import CRITICS
+from forager.errors import ForagerError
 from forager.fetch.guard import Guard
 from forager.store import lock
 from forager.strategies import STRATEGIES
@@ -85,6 +86,16 @@ def test_an_extra_alone_does_not_fail(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(doctor, "version", some)
     code, found = checks(str(tmp_path))
     assert (code, found["extra lab"]["ok"]) == (0, False)
+
+
+def test_a_crawl_works_without_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(settings: object) -> str:
+        raise ForagerError("to render pages, install Chromium")
+
+    monkeypatch.setattr(doctor, "check_browser", none)
+    code, found = checks(str(tmp_path))
+    assert (code, found["browser"]["ok"]) == (0, False)
+    assert "missing  browser          to render pages, install Chromium" in run("doctor", str(tmp_path)).stdout
 
 
 @pytest.mark.parametrize(("answer", "told"), [("", "lets crawls reach 127.0.0.1"), ("no", "which is public")])
