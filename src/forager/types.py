@@ -238,6 +238,7 @@ class Fetch:
     status: int = 200
     seconds: float = 0.0  # how long it took
     exchange: Exchange | None = None  # None: not from the network
+    rendered: bytes | None = None  # the page as a browser shows it, as HTML in UTF-8; None: none has
 
 
 @dataclass(frozen=True, slots=True)

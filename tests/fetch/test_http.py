@@ -339,7 +339,8 @@ def test_who_gives_a_mail_address_is_named_with_a_page_for_owners_of_sites() -> 
     assert agent.startswith("Forager/")
     assert agent.endswith(f" (+{OWNERS}; me@example.org)")
     assert (Path(__file__).parents[2] / OWNERS.partition("/main/")[2]).exists()
-    assert parse_robots(b"User-agent: forager\nDisallow: /", agent, Url("http://a.test/robots.txt")).rules
+    rules = parse_robots(b"User-agent: forager\nDisallow: /", agent, Url("http://a.test/robots.txt"))
+    assert not rules.allows(Url("http://a.test/page"))
 
 
 def test_a_page_is_a_contact_too() -> None:

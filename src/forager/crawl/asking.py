@@ -175,9 +175,15 @@ class Asker:
 
     async def _take(self, turn: _Turn, answer: Fetch, trace: Trace) -> Visit | Miss | None:
         self._stats.bytes += len(answer.body)
-        page = await self._clock.beside(self._read, answer) if _is_large(answer.body) else self._read(answer)
+        page = await self._parse(answer)
         if isinstance(page, Failure):
             return self._missed(page, answer, trace)
+        if self._web.renderer is not None and self._web.renderer.wants(answer, page):
+            shown = await self._web.renderer.render(answer)
+            if isinstance(shown, Redirect):
+                moved = replace(shown, exchange=answer.exchange)
+                return self._step.redirect(moved, turn.candidate, trace)
+            answer, page = await self._rendered(answer, page, shown)
         self._stats.rejected.update({f"{what} of a page": count for what, count in page.left_out.items()})
         seen = screen(answer, page, self._web.agent, self._clock.utc(), declared=self._step.follows_declared)
         if seen.onward is not None:
@@ -191,6 +197,20 @@ class Asker:
             return None
         links = None if seen.follows else page.links.take(())
         return self._take_page(Arrival(lambda: (answer, page), trace, passing=seen.passing, links=links, kept=kept))
+
+    async def _parse(self, answer: Fetch) -> Page | Failure:
+        large = _is_large(answer.body if answer.rendered is None else answer.rendered)
+        return await self._clock.beside(self._read, answer) if large else self._read(answer)
+
+    async def _rendered(self, answer: Fetch, page: Page, shown: Fetch | Failure) -> tuple[Fetch, Page]:
+        """The page as the browser shows it. If that is no page, it stays as it came."""
+        if isinstance(shown, Failure):
+            self._stats.rejected["not rendered"] += 1
+            self._log.info("not rendered", url=answer.url, detail=shown.detail)
+            return answer, page
+        both = replace(answer, rendered=shown.body)
+        found = await self._parse(both)
+        return (answer, page) if isinstance(found, Failure) else (both, found)
 
     def _take_page(self, arrival: Arrival) -> Visit | None:
         began = self._clock.now()

@@ -15,11 +15,12 @@ from forager.critics import make_critic
 from forager.errors import ForagerError
 from forager.fetch import make_fetcher, make_http, opened
 from forager.fetch.http import HttpFetcher
+from forager.fetch.render import Renderer, make_renderer
 from forager.fetch.robots import LARGEST, Robots
 from forager.learn.tfidf import Query
 from forager.store.models import load
 from forager.strategies import make_strategy
-from forager.types import Answer, Critic, Failure, Fetcher, Persists, Strategy, Url
+from forager.types import Answer, Critic, Failure, Fetch, Fetcher, Page, Persists, Strategy, Url
 from forager.web.scope import Scope
 from forager.web.urls import UrlRules
 
@@ -119,6 +120,13 @@ class Courtesy(Protocol):
 Ask: TypeAlias = Callable[[Url], Awaitable[Answer]]
 
 
+class Renders(Protocol):
+    """Shows pages as a browser does."""
+
+    def wants(self, fetch: Fetch, page: Page) -> bool: ...
+    async def render(self, fetch: Fetch) -> Answer: ...
+
+
 class Errands(Protocol):
     """What a crawl does for requests that are no links of its own: robots.txt."""
 
@@ -137,6 +145,7 @@ class OpenWeb:
     courtesy: Courtesy | None = None
     longest_delay: float = 60.0  # seconds that a slow host rests, at most
     agent: str = ""  # our name
+    renderer: Renders | None = None  # a browser, for pages that scripts make
 
 
 def clock_of(config: CrawlConfig) -> Clock:
@@ -156,13 +165,28 @@ async def open_web(config: CrawlConfig, clock: Clock, errands: Errands) -> Async
     fetcher = make_fetcher(name, {"fetch": fetch, "rules": rules, "clock": clock}, fetch.options)
     async with opened(fetcher), AsyncExitStack() as stack:
         if fetch.replay is not None or not fetch.robots:
-            yield OpenWeb(fetcher, longest_delay=fetch.longest_delay)
+            renderer = make_renderer(config.render, fetch, rules=rules, clock=clock, allowed=_anything)
+            yield OpenWeb(fetcher, longest_delay=fetch.longest_delay, renderer=await _enter(stack, renderer))
             return
         http = fetcher if isinstance(fetcher, HttpFetcher) else make_http(fetch, rules, clock)
         if http is not fetcher:
             await stack.enter_async_context(http)
         robots = _robots(http, fetch.longest_delay, rules, clock, errands)
-        yield OpenWeb(fetcher, robots, fetch.longest_delay, http.agent)
+
+        async def allowed(url: Url) -> bool:
+            found = await robots.rules(url)
+            return found is not None and found.problem is None and found.allows(url)
+
+        renderer = make_renderer(config.render, fetch, rules=rules, clock=clock, allowed=allowed)
+        yield OpenWeb(fetcher, robots, fetch.longest_delay, http.agent, await _enter(stack, renderer))
+
+
+async def _anything(url: Url) -> bool:
+    return True
+
+
+async def _enter(stack: AsyncExitStack, renderer: Renderer | None) -> Renderer | None:
+    return None if renderer is None else await stack.enter_async_context(renderer)
 
 
 def _robots(http: HttpFetcher, longest_delay: float, rules: UrlRules, clock: Clock, errands: Errands) -> Robots:

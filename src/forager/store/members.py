@@ -22,7 +22,7 @@ LARGEST = 1 << 28  # bytes of a record; no answer is nearly as large
 PIECE = 1 << 16  # bytes that are decompressed at a time: to 64 MB at most, whatever they are
 GZIP = 31  # the window bits that stand for gzip
 _MAGIC = b"\x1f\x8b\x08"
-_KINDS = ("response", "request", "metadata")
+_KINDS = ("response", "request", "conversion", "metadata")  # those of an answer, in this order; most have no conversion
 
 Buffer: TypeAlias = bytes | mmap.mmap
 
@@ -39,7 +39,7 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArchivedRecords:
-    """The three records of an answer: response, request and metadata."""
+    """The records of an answer: response, request and metadata; and what a browser made of a page, if one did."""
 
     at: int
     length: int
@@ -47,6 +47,7 @@ class ArchivedRecords:
     request: Member
     metadata: Member
     why: dict[str, Any]  # what the metadata record says
+    conversion: Member | None = None
 
     @property
     def url(self) -> str:
@@ -133,13 +134,15 @@ def records_in(members: bytes) -> ArchivedRecords:
 
 def together(found: list[Member]) -> ArchivedRecords:
     """The records of one answer, from the records that lie one after the other."""
-    if tuple(member.kind for member in found) != _KINDS:
+    kinds = {member.kind: member for member in found}
+    if tuple(kinds) not in (_KINDS, tuple(kind for kind in _KINDS if kind != "conversion")) or len(kinds) < len(found):
         raise DamagedError("not a response with its request and metadata")
-    response, request, metadata = found
-    if {each.head.get("WARC-Concurrent-To") for each in (request, metadata)} != {response.head.get("WARC-Record-ID")}:
+    response, request, metadata = kinds["response"], kinds["request"], kinds["metadata"]
+    if {_refers_to(each) for each in found[1:]} != {response.head.get("WARC-Record-ID")}:
         raise DamagedError("records of different answers")
     length = metadata.end - response.at
-    return _checked(ArchivedRecords(response.at, length, response, request, metadata, _why(metadata)))
+    given = (response.at, length, response, request, metadata, _why(metadata), kinds.get("conversion"))
+    return _checked(ArchivedRecords(*given))
 
 
 def _checked(records: ArchivedRecords) -> ArchivedRecords:
@@ -244,4 +247,8 @@ class _Walk:
 
 
 def _belongs(member: Member, found: list[Member]) -> bool:
-    return member.kind != "response" and member.head.get("WARC-Concurrent-To") == found[0].head.get("WARC-Record-ID")
+    return member.kind != "response" and _refers_to(member) == found[0].head.get("WARC-Record-ID")
+
+
+def _refers_to(member: Member) -> str | None:
+    return member.head.get("WARC-Refers-To" if member.kind == "conversion" else "WARC-Concurrent-To")

@@ -174,12 +174,20 @@ def _packed(
     response = f"{place}WARC-Payload-Digest: {summed}\r\n{_HTTP_RESPONSE}{cut}"
     beside = f"WARC-Concurrent-To: {urn}\r\n"
     ids = [_urn(project, f"{urn} {kind}") for kind in ("request", "metadata")]
+    shown = answer.rendered if isinstance(answer, Fetch) else None
     reasons = _json({**why, "answer": _facts(answer)})
     return (
         _member("response", urn, at, response, exchange.response, body)
         + _member("request", ids[0], at, place + beside + _HTTP_REQUEST, exchange.request)
+        + (b"" if shown is None else _conversion(project, urn, at, target, shown))
         + _member("metadata", ids[1], at, target + beside + _JSON, reasons)
     ), summed
+
+
+def _conversion(project: UUID, urn: str, at: str, target: str, shown: bytes) -> bytes:
+    """What a browser made of a page."""
+    head = f"{target}WARC-Refers-To: {urn}\r\nContent-Type: text/html; charset=utf-8\r\n"
+    return _member("conversion", _urn(project, f"{urn} conversion"), at, head, shown)
 
 
 _HTTP_RESPONSE = "Content-Type: application/http; msgtype=response\r\n"
@@ -278,6 +286,7 @@ def answer_in(records: ArchivedRecords) -> Fetch | None:
         facts["status"],
         facts["seconds"],
         exchange if facts["live"] else None,
+        None if records.conversion is None else records.conversion.block,
     )
 
 

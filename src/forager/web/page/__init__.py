@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, Self
@@ -55,6 +56,8 @@ def parse(
 ) -> Page | Failure:
     """The page in an answer, or why it has none; a sitemap or a feed is a page of links (`is_listing`). With
     `comments`, comments are leaves too, as in the apprentice paper."""
+    if fetch.rendered is not None:
+        fetch = replace(fetch, body=fetch.rendered, content_type="text/html", charset="utf-8", rendered=None)
     listing = None if _type(fetch) in _HTML else parse_listing(fetch, rules, largest=limits.bytes)
     if listing is not None:
         return listing
