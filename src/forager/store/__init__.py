@@ -3,9 +3,10 @@
 `Store` writes; a project has one at a time. `Catalogue` and `SearchIndex` read, also while a crawl runs.
 """
 
-from forager.store.catalogue import Catalogue, Entry, Waypoint, aliases
+from forager.store.catalogue import Catalogue, Entry, PageChange, Waypoint, aliases
 from forager.store.commit import Store
 from forager.store.damage import DamagedError, DamageWarning
+from forager.store.history import SeenPage
 from forager.store.rebuild import OldCatalogue, RebuiltStore, old_catalogue
 from forager.store.recorded import RecordedProject
 from forager.store.records import (
@@ -34,6 +35,7 @@ __all__ = [
     "Hit",
     "NewUrl",
     "OldCatalogue",
+    "PageChange",
     "ProjectStatus",
     "RebuiltStore",
     "Record",
@@ -42,6 +44,7 @@ __all__ = [
     "Rejudged",
     "ReturnedUrl",
     "SearchIndex",
+    "SeenPage",
     "SessionFigures",
     "Store",
     "StoreFull",

@@ -23,7 +23,7 @@ from forager.store.reading import (
     read_records,
     read_urls,
 )
-from forager.store.records import moment
+from forager.store.records import moment, stamp
 from forager.store.rows import ByteRange, VisitRow, visit_row
 from forager.store.schema import open_to_read
 from forager.store.status import ProjectStatus, read_status
@@ -38,6 +38,7 @@ _ORDERS = {
     "score": "v.score DESC, v.seq",
     "url": "u.text",
 }
+_KINDS: dict[str, Literal["changed", "gone", "moved"]] = {"page": "changed", "miss": "gone", "moved": "moved"}
 _ENTRY = f"u.text, p.text, {', '.join(f'v.{name}' for name in (*VisitRow._fields, 'checksum'))}"
 _FROM = "FROM visit v JOIN url u ON u.id = v.answered LEFT JOIN url p ON p.id = v.parent"
 # A page that was fetched several times counts as it was last seen.
@@ -86,6 +87,15 @@ class Waypoint:
     score: float
     relevance: float
     title: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageChange:
+    """Something that became of a page of the collection."""
+
+    kind: Literal["new", "changed", "gone", "moved"]
+    entry: Entry  # the answer that showed it
+    before: float  # its relevance before; nan: it is new
 
 
 class Catalogue:
@@ -169,6 +179,20 @@ class Catalogue:
             (id,),
         )
         return list(self._entries(rows))
+
+    def changes(self, *, after: int = -1, since: datetime | None = None) -> Iterator[PageChange]:
+        """What became of pages, oldest first: of those with a larger seq than `after`, and from `since` on."""
+        rows = self._db.execute(
+            f"SELECT (SELECT w.relevance FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page'"
+            f" AND w.seq < v.seq ORDER BY w.seq DESC LIMIT 1), EXISTS (SELECT 1 FROM visit w WHERE"
+            f" w.answered = v.answered AND w.outcome = 'page' AND w.seq < v.seq), {_ENTRY} {_FROM}"
+            " WHERE v.outcome IN ('page', 'miss', 'moved') AND v.seq > ? AND v.asked_at >= ? ORDER BY v.seq",
+            (after, "" if since is None else stamp(since)),
+        )
+        for before, was, *values in rows:
+            for entry in self._entries([tuple(values)]):
+                if was or entry.outcome == "page":
+                    yield PageChange(_KINDS[entry.outcome] if was else "new", entry, number(before))
 
     def why(self, url: str) -> list[Waypoint]:
         """The way by which the crawl came to a URL, from the seed on, with scores."""

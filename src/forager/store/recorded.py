@@ -10,6 +10,7 @@ from typing import Self
 
 from forager.store.aside import LINKS
 from forager.store.damage import DamagedError
+from forager.store.history import SeenPage, seen_pages
 from forager.store.links import LinkPieces
 from forager.store.reading import (
     MissedUrl,
@@ -64,6 +65,10 @@ class StoredCrawl:
     def misses(self) -> Iterator[MissedUrl]:
         """The URLs whose last answer was no page, and which do not wait again yet."""
         return read_misses(self._db)
+
+    def pages(self) -> Iterator[SeenPage]:
+        """The pages that were there when they were last asked for, with how often they have changed."""
+        return seen_pages(self._db)
 
     def hosts(self) -> list[str]:
         """Host names by number."""
