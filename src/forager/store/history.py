@@ -45,8 +45,8 @@ def seen_pages(db: sqlite3.Connection) -> Iterator[SeenPage]:
     """All pages whose last answer was the page, in the order in which they were first found."""
     rows = db.execute(
         "SELECT s.answered, u.text, s.page, v.depth, s.n, s.changes, s.first, v.asked_at FROM"
-        " (SELECT answered, max(seq) AS last, max(CASE outcome WHEN 'page' THEN seq END) AS page, min(asked_at) AS first,"
-        "  count(*) - 1 AS n, total(outcome = 'page') - 1 AS changes FROM visit WHERE outcome <> 'retry'"
+        " (SELECT answered, max(seq) AS last, max(CASE outcome WHEN 'page' THEN seq END) AS page,"
+        "  min(asked_at) AS first, count(*) - 1 AS n, total(outcome = 'page') - 1 AS changes FROM visit WHERE outcome <> 'retry'"
         "  GROUP BY answered HAVING page NOT NULL) s"
         " JOIN visit v ON v.seq = s.last JOIN url u ON u.id = s.answered"
         " WHERE v.outcome IN ('page', 'same') ORDER BY s.answered"
