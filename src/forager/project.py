@@ -67,17 +67,20 @@ class Project(CrawlFolder):
         query: Query | None = None,
         fetcher: Fetcher | None = None,
         scored: Tell = _nobody,
+        refresh: bool = False,
     ) -> CrawlStats:
         """Crawl until something stops it, from where the crawl was stopped before. Without a `critic` the project's
         topic is trained first. For the rest see `CrawlFolder.crawl`."""
         if critic is None:
             trained = await self.train_critic()
             critic, query = trained.critic, query or trained.query
-        return await super().crawl(began, each, critic=critic, query=query, fetcher=fetcher, scored=scored)
+        return await super().crawl(
+            began, each, critic=critic, query=query, fetcher=fetcher, scored=scored, refresh=refresh
+        )
 
-    def run(self, each: Each = lambda visit: None) -> CrawlStats:
+    def run(self, each: Each = lambda visit: None, *, refresh: bool = False) -> CrawlStats:
         """`crawl`, for programs without an event loop."""
-        return asyncio.run(self.crawl(each=each))
+        return asyncio.run(self.crawl(each=each, refresh=refresh))
 
     # ---- the collection
 

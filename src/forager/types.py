@@ -421,7 +421,7 @@ class Taken:
 
     answer: Answer
     trace: Trace
-    outcome: Visit | Miss | None  # None: a redirect to go after, or a failure to be tried again
+    outcome: Visit | Miss | None  # None: a redirect to go after, a failure to be tried again, a page as before
     found: int  # URLs known before; ids from here on are new
     ids: Ids  # of the visit's links, or of the target of a redirect
     scored: ScoredLinks | None = None
@@ -621,6 +621,14 @@ class Frontier(Protocol):
 
 class Fetcher(Protocol):
     async def fetch(self, url: Url) -> Answer: ...
+
+
+@runtime_checkable
+class FetchesAgain(Protocol):
+    """A fetcher that can ask whether a page has changed."""
+
+    async def fetch_again(self, url: Url, etag: str, modified: str) -> Answer:
+        """The page if it has changed since an answer with these headers; else a `Fetch` with status 304."""
 
 
 @runtime_checkable

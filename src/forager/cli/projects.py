@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import signal
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,6 +54,9 @@ def crawl(
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="print the lines of the log; -vv: with all details")
     ] = 0,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="first ask again for pages that may have changed by now")
+    ] = False,
     as_json: JsonLines = False,
 ) -> None:
     """Crawl, or go on with a crawl.
@@ -61,10 +65,12 @@ def crawl(
 
     Exit codes: 0 the crawl has ended, 1 nothing was fetched, 2 wrong input, 130 stopped at once.
     """
+    if project.suffix == ".toml" and refresh:
+        raise ForagerError("--refresh needs a project: a crawl from a file has no pages yet")
     if project.suffix == ".toml":
         tally = _crawl_file(project, as_json)
     else:
-        tally = asyncio.run(_crawl_project(Project(project), verbose))
+        tally = asyncio.run(_crawl_project(Project(project), verbose, refresh))
         if as_json:
             put_json(_summary(tally))
     if not tally.stopped:
@@ -74,14 +80,16 @@ def crawl(
         raise typer.Exit(NOTHING)
 
 
-async def _crawl_project(project: Project, verbose: int) -> CrawlStats:
+async def _crawl_project(project: Project, verbose: int, refresh: bool) -> CrawlStats:
     trained = await critic_with_progress(project)
     with Progress(err) as progress:
         running = asyncio.current_task()
         tallies: list[CrawlStats] = []
+        before: Counter[str] = Counter()
 
         def began(crawl: Crawl, notes: list[str]) -> None:
             tallies.append(crawl.stats)
+            before.update(crawl.stats.revisits)
             if verbose:
                 crawl.log.listen(say, "info" if verbose == 1 else "debug")
             progress.began(crawl)
@@ -96,13 +104,20 @@ async def _crawl_project(project: Project, verbose: int) -> CrawlStats:
         try:
             with StatusLine(err) as status:
                 tally = await project.crawl(
-                    began, progress.each, critic=trained.critic, query=trained.query, scored=scored
+                    began, progress.each, critic=trained.critic, query=trained.query, scored=scored, refresh=refresh
                 )
         except asyncio.CancelledError:
             tally = tallies[0] if tallies else CrawlStats()
             tally.stopped = ""
+    if refresh:
+        say(_revisited(tally.revisits - before))
     say(tally.stopped or "stopped at once; pages that were not saved will be fetched again")
     return tally
+
+
+def _revisited(counts: Mapping[str, int]) -> str:
+    same, changed, gone = (counts.get(kind, 0) for kind in ("same", "changed", "gone"))
+    return f"asked again for {same + changed + gone:,} pages: {changed:,} have changed, {gone:,} have gone"
 
 
 def _main_reason(tally: CrawlStats) -> str:
@@ -136,6 +151,7 @@ def _summary(tally: CrawlStats) -> dict[str, Any]:
         "harvest": round(tally.harvest, 6),
         "longest_step_ms": round(1000 * tally.longest_step, 1),
         "misses": {str(reason): count for reason, count in tally.misses.items()},
+        "revisits": dict(tally.revisits),
         "stopped": tally.stopped,
     }
 

@@ -235,11 +235,15 @@ class _Rebuilding:
         return replace(trace, depth=int(why.get("depth") or 0))
 
     def _take_body(self, answer: Fetch, trace: Trace, why: dict[str, Any]) -> None:
+        if why.get("same"):
+            self._step.same(answer, trace)
+            return
         page = parse(answer, self._rules)
         if isinstance(page, Page) and "relevance" in why:
             self._drop(trace)
-            self._found.pages += 1
-            self._step.take_in(Arrival(lambda: (answer, page), trace, judgement=self._noted(why)))
+            passing = _reason({"reason": why["passing"]}, Reason.LISTING) if "passing" in why else None
+            self._found.pages += passing is None and not self._state.facts.judged(trace.id)
+            self._step.take_in(Arrival(lambda: (answer, page), trace, judgement=self._noted(why), passing=passing))
             return
         failure = page if isinstance(page, Failure) else Failure(answer.url, Reason.UNREADABLE)
         self._take_failure(replace(failure, reason=_reason(why, failure.reason)), answer, trace)

@@ -12,11 +12,27 @@ from forager.config import FrontierConfig
 from forager.crawl.build import Ask, HostRules, OpenWeb
 from forager.crawl.flights import CROWDED_OUT
 from forager.crawl.health import Setback
+from forager.crawl.revisits import NOT_MODIFIED, Revisits, is_same, unchanged, validators
 from forager.crawl.screening import parts_of, screen, without_body
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.fetch.failures import backoff
-from forager.types import Answer, Candidate, Failure, Fetch, Locates, Miss, Page, Reason, Redirect, Trace, Url, Visit
+from forager.store import SeenPage
+from forager.types import (
+    Answer,
+    Candidate,
+    Failure,
+    Fetch,
+    FetchesAgain,
+    Locates,
+    Miss,
+    Page,
+    Reason,
+    Redirect,
+    Trace,
+    Url,
+    Visit,
+)
 from forager.watch import CrawlLog
 from forager.web.urls import host
 
@@ -37,6 +53,9 @@ class _Turn:
     candidate: Candidate
     rest: float = 0.0  # seconds, of the lane afterwards; 0 if nothing was asked
     answered: bool | None = None  # whether the lane has answered; None: it was not asked
+    page: SeenPage | None = None  # that is asked for again; None: the lease is for a link
+    before: Fetch | None = None  # the page as it was
+    again: bool = False  # it was not asked, or in vain
 
 
 class LaneErrands:
@@ -70,11 +89,12 @@ class Asker:
         read: Reader,
         log: CrawlLog,
         sow: Callable[[Sequence[Url]], None],
+        revisits: Revisits,
     ) -> None:
         """`sow` is told of sitemaps."""
         self._web, self._limits, self._clock, self._log = web, limits, clock, log
         self._facts, self._frontier, self._stats, self._health = state.facts, state.frontier, state.stats, state.health
-        self._step, self._read, self._sow = step, read, sow
+        self._step, self._read, self._sow, self._revisits = step, read, sow, revisits
 
     async def visit(self, candidate: Candidate) -> Visit | Miss | None:
         """Ask for a link's target and take in what comes, under a lease on its lane."""
@@ -93,12 +113,33 @@ class Asker:
             self._frontier.release(candidate, self._clock.now(), turn.rest, page=page, answered=turn.answered)
         return outcome
 
+    async def revisit(self, page: SeenPage) -> None:
+        """Ask for a page that we have, on a lane that was borrowed, and take in what has changed."""
+        turn = _Turn(Candidate(page.id, self._revisits.lane(page), page.score), page=page)
+        try:
+            await self._ask(turn, Url(page.url))
+        except asyncio.CancelledError as ended:
+            if ended.args != (CROWDED_OUT,):
+                turn.rest, turn.again = max(turn.rest, self._limits.delay), True
+                raise
+            self._crowded_out(turn)
+        finally:
+            self._revisits.end(page, self._clock.now(), turn.rest, again=turn.again)
+
+    def _wait(self, turn: _Turn, until: float) -> None:
+        """What was to be asked is asked later."""
+        turn.again = True
+        if turn.page is None:
+            self._frontier.retry(turn.candidate, until)
+        else:
+            turn.rest = max(turn.rest, until - self._clock.now())
+
     async def _ask(self, turn: _Turn, url: Url) -> Visit | Miss | None:
         address = await self._locate(turn, url)
         if isinstance(address, Failure):
             return self._failed(turn, address, self._trace(turn))
         if not self._fits(turn, address):
-            self._frontier.retry(turn.candidate, self._clock.now())
+            self._wait(turn, self._clock.now())
             return None
         rules = self._web.courtesy.known(url) if self._web.courtesy else None
         if self._web.courtesy and (rules is None or rules.problem is not None):
@@ -148,18 +189,25 @@ class Asker:
         if rules is not None:
             self._heard(turn)
             self._sow(rules.sitemaps)
-        self._frontier.retry(turn.candidate, self._clock.now())
+        self._wait(turn, self._clock.now())
         return None
 
     async def _allows(self, rules: HostRules, url: Url) -> bool:
         return rules.allows(url) if rules.is_quick(url) else await self._clock.beside(rules.allows, url)
 
     async def _fetch(self, turn: _Turn, url: Url, rules: HostRules | None) -> Answer:
-        answer = await self._web.fetcher.fetch(url)
+        answer = await self._fetch_again(turn, url) if turn.page else await self._web.fetcher.fetch(url)
         self._stats.requests += 1
         self._clock.spend(answer.seconds)
         turn.rest = self._pause(answer.seconds, rules)
         return answer
+
+    async def _fetch_again(self, turn: _Turn, url: Url) -> Answer:
+        assert turn.page is not None
+        turn.before, fetcher = self._revisits.known(turn.page), self._web.fetcher
+        if isinstance(fetcher, FetchesAgain):
+            return await fetcher.fetch_again(url, *validators(turn.before))
+        return await fetcher.fetch(url)
 
     def _pause(self, seconds: float, rules: HostRules | None) -> float:
         """How long a host rests that took so many seconds to answer."""
@@ -175,6 +223,9 @@ class Asker:
 
     async def _take(self, turn: _Turn, answer: Fetch, trace: Trace) -> Visit | Miss | None:
         self._stats.bytes += len(answer.body)
+        if answer.status == NOT_MODIFIED:
+            self._step.same(answer, trace)
+            return None
         page = await self._parse(answer)
         if isinstance(page, Failure):
             return self._missed(page, answer, trace)
@@ -184,13 +235,16 @@ class Asker:
                 moved = replace(shown, exchange=answer.exchange)
                 return self._step.redirect(moved, turn.candidate, trace)
             answer, page = await self._rendered(answer, page, shown)
+        if turn.before is not None and await self._is_same(answer, page, turn.before):
+            self._step.same(unchanged(answer), trace)
+            return None
         self._stats.rejected.update({f"{what} of a page": count for what, count in page.left_out.items()})
         seen = screen(answer, page, self._web.agent, self._clock.utc(), declared=self._step.follows_declared)
         if seen.onward is not None:
             moved = Redirect(answer.url, seen.onward, answer.status, answer.seconds, answer.exchange)
             return self._step.redirect(moved, turn.candidate, trace)
         kept = without_body(answer, seen.passing, seen.detail) if seen.passing is Reason.NOINDEX else None
-        if kept is not None and not seen.follows:
+        if kept is not None and (not seen.follows or turn.page is not None):
             return self._missed(kept, kept, trace)
         if page.is_listing:
             await self._take_listing(answer, page, trace)
@@ -212,11 +266,15 @@ class Asker:
         found = await self._parse(both)
         return (answer, page) if isinstance(found, Failure) else (both, found)
 
+    async def _is_same(self, answer: Fetch, page: Page, before: Fetch) -> bool:
+        was = page if answer.body == before.body else await self._parse(before)
+        return isinstance(was, Page) and is_same(page, was)
+
     def _take_page(self, arrival: Arrival) -> Visit | None:
-        began = self._clock.now()
+        began, new = self._clock.now(), not self._facts.judged(arrival.trace.id)
         visit = self._step.take_in(arrival)
         self._stats.note_pause(self._clock.now() - began)
-        return None if arrival.passing else visit
+        return visit if new and not arrival.passing else None
 
     async def _take_listing(self, answer: Fetch, page: Page, trace: Trace) -> None:
         """A sitemap may have 50,000 links: they are taken in part by part, so that others have their turn."""
@@ -239,10 +297,12 @@ class Asker:
         setback = self._health.setback(failure, candidate.lane, None if robots else candidate.id, now)
         turn.rest, turn.answered = max(turn.rest, setback.rest), failure.status > 0
         self._tell(failure, setback, was_up)
+        if setback.final and turn.page is not None:
+            return None  # that it cannot be had now does not mean that it has gone
         if setback.final:
             return self._missed(failure, failure, trace)
         self._step.put_off(failure, trace, setback)
-        self._frontier.retry(candidate, now + setback.wait)
+        self._wait(turn, now + setback.wait)
         return None
 
     def _missed(self, failure: Failure, answer: Answer, trace: Trace) -> Miss:

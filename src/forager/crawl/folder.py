@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import aclosing
+from datetime import datetime
 from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +29,7 @@ from forager.crawl.stats import CrawlStats
 from forager.errors import ForagerError, unknown
 from forager.files import writing
 from forager.learn.tfidf import Query
-from forager.store import ReturnedUrl, Store
+from forager.store import ReturnedUrl, SeenPage, Store
 from forager.types import Critic, Fetcher, Reason, Visit
 from forager.watch import open_log, serve_metrics
 from forager.web.urls import RULES
@@ -115,8 +116,10 @@ class CrawlFolder:
         query: Query | None = None,
         fetcher: Fetcher | None = None,
         scored: Callable[[int], None] = lambda pages: None,
+        refresh: bool = False,
     ) -> CrawlStats:
-        """Crawl until something stops it, from where the crawl was stopped before.
+        """Crawl until something stops it, from where the crawl was stopped before. With `refresh`, pages that may have
+        changed are asked for again first.
 
         `began` is told the crawl, and notes: the settings that changed since the last time, and checkpoints that could
         not be used. `each` is told every page. Critic, query and fetcher come from the configuration if not given. If
@@ -139,6 +142,8 @@ class CrawlFolder:
                 folder=self.folder,
                 log=log,
             )
+            if refresh:
+                crawl.revisit(self._due(store, clock.utc()), store.answer_of)
             with serve_metrics(self.config.log.metrics, crawl.figures):
                 notes = [*store.warnings, *changes_since(store, self.config)]
                 for note in notes:
@@ -146,6 +151,12 @@ class CrawlFolder:
                 began(crawl, notes)
                 await self._run(crawl, store, each)
         return crawl.stats
+
+    def _due(self, store: Store, now: datetime) -> list[SeenPage]:
+        """The pages that should be looked at again by now, those that have waited longest first."""
+        limits = self.config.refresh
+        due = ((page.due(limits.soonest, limits.latest), page) for page in store.pages())
+        return [page for _, page in sorted(pair for pair in due if pair[0] <= now)]
 
     async def _run(self, crawl: Crawl, store: Store, each: Each) -> None:
         """Crawl, as one session of the store."""

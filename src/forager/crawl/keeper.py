@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from forager.clock import Clock
 from forager.crawl.state import CrawlState
@@ -13,6 +13,26 @@ from forager.types import FIRST_OF_ALL, Answer, Persists, Strategy, Taken
 CHECKPOINT = 1_000  # pages between two checkpoints of a strategy
 
 
+class Keeper(Protocol):
+    """Where what was taken in goes, in groups."""
+
+    @property
+    def pending(self) -> int:
+        """How many were taken in and are not committed."""
+
+    def keep(self, taken: Taken) -> None: ...
+    def keep_aside(self, answer: Answer) -> None:
+        """Put an answer into the archive that is no page of the crawl, such as robots.txt."""
+
+    def keep_seeds(self, first: int) -> None:
+        """Keep the URLs from this id on, which were found on no page."""
+
+    def due(self, now: float) -> bool: ...
+    def commit(self) -> None: ...
+    def checkpoint(self, *, now: bool = False) -> None:
+        """After a commit, between two steps: save what the strategy knows, if it is time to, or `now`."""
+
+
 class LastCheckpoint(NamedTuple):
     """Where the newest checkpoint of a strategy was made."""
 
@@ -21,7 +41,7 @@ class LastCheckpoint(NamedTuple):
 
 
 class StoreKeeper:
-    """The keeper of a crawl with a store: see `forager.crawl.loop.Keeper`."""
+    """The keeper of a crawl with a store: it has a group in memory until it is committed."""
 
     def __init__(
         self,

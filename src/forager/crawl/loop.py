@@ -8,11 +8,10 @@ one fetch in flight, always the same order.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from functools import partial
 from math import inf
-from typing import Protocol
 
 import numpy as np
 
@@ -31,11 +30,14 @@ from forager.crawl.build import (
     strategy_of,
 )
 from forager.crawl.flights import Flights
+from forager.crawl.keeper import Keeper
+from forager.crawl.revisits import Revisits
 from forager.crawl.state import CrawlState
 from forager.crawl.stats import CrawlStats
 from forager.crawl.step import Reader, Step
 from forager.crawl.sweeping import SweepsBeside
-from forager.types import Answer, Critic, Fetcher, Strategy, Taken, Url, Visit
+from forager.store import SeenPage
+from forager.types import Answer, Critic, Fetch, Fetcher, Strategy, Url, Visit
 from forager.watch import CrawlFigures, CrawlLog
 from forager.web.page import parse
 from forager.web.scope import Scope
@@ -47,26 +49,6 @@ SITEMAPS = 50  # of a host that are read
 SLOW = 0.05  # seconds; a commit that takes longer is noted
 SHORTLY = 0.5  # seconds after which it is tried again whether silent hosts have to give way
 GRACE = 5.0  # seconds that requests have to end when the crawl is stopped
-
-
-class Keeper(Protocol):
-    """Where what was taken in goes, in groups."""
-
-    @property
-    def pending(self) -> int:
-        """How many were taken in and are not committed."""
-
-    def keep(self, taken: Taken) -> None: ...
-    def keep_aside(self, answer: Answer) -> None:
-        """Put an answer into the archive that is no page of the crawl, such as robots.txt."""
-
-    def keep_seeds(self, first: int) -> None:
-        """Keep the URLs from this id on, which were found on no page."""
-
-    def due(self, now: float) -> bool: ...
-    def commit(self) -> None: ...
-    def checkpoint(self, *, now: bool = False) -> None:
-        """After a commit, between two steps: save what the strategy knows, if it is time to, or `now`."""
 
 
 class Crawl:
@@ -129,8 +111,14 @@ class Crawl:
         self._stopping_since: float | None = None
         self._running = False
         self._sweeps = SweepsBeside(self.state, self.step, self.strategy.combine.policy, self._clock, self.log)
+        self._revisits = Revisits((), self.state, _nothing)
         self._resting: asyncio.Future[None] | None = None  # while nothing is in flight
         self._rests_until: float | None = None
+
+    def revisit(self, pages: Iterable[SeenPage], recall: Callable[[int], Fetch | None]) -> None:
+        """Let the crawl ask for these pages again, before anything else. They do not count against the budget of pages.
+        `recall` gives the answer of a record. For before it runs."""
+        self._revisits = Revisits(pages, self.state, recall)
 
     # ---- ways to run it
 
@@ -182,21 +170,7 @@ class Crawl:
 
     def figures(self) -> CrawlFigures:
         """The crawl in numbers, for whoever watches it. Any thread may ask."""
-        stats = self.stats
-        return CrawlFigures(
-            pages=stats.pages,
-            requests=stats.requests,
-            bytes=stats.bytes,
-            relevance=stats.relevance,
-            recent_harvest=stats.recent_harvest,
-            misses={str(reason): count for reason, count in dict(stats.misses).items()},
-            waiting=len(self.frontier),
-            hosts=self.facts.addresses.host_count,
-            in_flight=len(self._flights),
-            longest_pause=stats.longest_step,
-            commits=stats.commits,
-            sweeps=stats.sweeps,
-        )
+        return self.stats.figures(len(self.frontier), self.facts.addresses.host_count, len(self._flights))
 
     # ---- the loop
 
@@ -204,7 +178,7 @@ class Crawl:
         """Crawl until something stops it; yields each page as it is taken in."""
         async with self._open_web() as web:
             given = (self.config.frontier, self._clock, self.state, self.step, self._read, self.log)
-            asker = Asker(web, *given, self._sow_sitemaps)
+            asker = Asker(web, *given, self._sow_sitemaps, self._revisits)
             async with aclosing(self._visits(asker)) as visits:
                 async for visit in visits:
                     yield visit
@@ -260,20 +234,33 @@ class Crawl:
     def _launch(self, asker: Asker, start: float) -> float:
         """Ask for the best that may be asked now, as many as may be in flight; when it should be tried again."""
         while not self._spent(start, len(self._flights)):
-            now, strangers = self._clock.now(), self._flights.strangers_fit()
-            full = self._full_until(now)
-            if full is not None:
-                return full
-            candidate = self._sweeps.acquire(now, strangers)
-            if candidate is None:
-                if not strangers and self.frontier.next_due() == now and self._flights.crowd_out(now):
-                    continue
-                due = self.frontier.next_due(strangers=strangers)
-                return now + SHORTLY if not strangers else inf if due is None else due
-            self._flights.launch(asker.visit(candidate), stranger=not self.frontier.is_known(candidate.lane))
+            now = self._clock.now()
+            due = self._full_until(now)
+            due = self._launch_one(asker, now) if due is None else due
+            if due is not None:
+                return due
         if self._stopping_since is None and self._spent(start, 0):
             self._stopping_since = self._clock.now()
         return inf
+
+    def _launch_one(self, asker: Asker, now: float) -> float | None:
+        """Ask for a page that is due again, or for the best link. If nothing may be asked now: when to try again."""
+        page = self._revisits.take(now)
+        if page is not None:
+            known = self.frontier.is_known(self._revisits.lane(page))
+            self._flights.launch(asker.revisit(page), stranger=not known)
+            return None
+        if self._enough(len(self._flights)):
+            return self._revisits.next_due()
+        strangers = self._flights.strangers_fit()
+        candidate = self._sweeps.acquire(now, strangers)
+        if candidate is not None:
+            self._flights.launch(asker.visit(candidate), stranger=not self.frontier.is_known(candidate.lane))
+            return None
+        if not strangers and self.frontier.next_due() == now and self._flights.crowd_out(now):
+            return None
+        due = self.frontier.next_due() if strangers else now + SHORTLY
+        return min(inf if due is None else due, self._revisits.next_due())
 
     def _full_until(self, now: float) -> float | None:
         """None if one more may be asked now; else when it may. While the network is down, one request at a time tries
@@ -304,7 +291,10 @@ class Crawl:
 
     def _next_try(self) -> float | None:
         """When something may be asked; None: never."""
-        due, network = self.frontier.next_due(), self.state.health.network
+        due = None if self._enough(0) else self.frontier.next_due()
+        if self._revisits:
+            due = min(inf if due is None else due, self._revisits.next_due())
+        network = self.state.health.network
         return due if due is None or network.down_since is None else max(due, network.probe_at)
 
     def _why_nothing_is_left(self) -> str:
@@ -376,15 +366,23 @@ class Crawl:
         stop, stats = self.config.stop, self.stats
         if self._stop:
             return self._stop
-        if stop.pages is not None and stats.pages + in_flight >= stop.pages:
-            return f"the budget of {stop.pages} pages is used up"
         if stop.seconds is not None and self._clock.now() - start >= stop.seconds:
             return f"the budget of {stop.seconds:g} seconds is used up"
         if stop.bytes is not None and stats.bytes >= stop.bytes:
             return f"the budget of {stop.bytes} bytes is used up"
         if self.state.health.spent(self._clock.now()):
             return f"nobody has answered for a long time ({self.state.health.network.reason}); all links wait"
-        return ""
+        return "" if self._revisits else self._enough(in_flight)
+
+    def _enough(self, in_flight: int) -> str:
+        """Why no more pages may be asked for, in words; "" if they may."""
+        most = self.config.stop.pages
+        spent = most is not None and self.stats.pages + in_flight >= most
+        return f"the budget of {most} pages is used up" if spent else ""
+
+
+def _nothing(seq: int) -> None:
+    """A crawl that revisits no page recalls none."""
 
 
 def _forget(answer: Answer) -> None:

@@ -175,10 +175,14 @@ class Playback:
     def _take_in(self, record: Stored, trace: Trace) -> None:
         names, learnt = self.state.facts.addresses, record.seq <= self.learnt
         if record.outcome == "page":
-            self.state.frontier.count_page(record.asked)
+            new = not self.state.facts.judged(record.answered)
+            if new:
+                self.state.frontier.count_page(record.asked)
             self.step.take_in(self._arrival(record, trace, learnt))
-            if self.step.due_to_rescore and not learnt:
+            if new and self.step.due_to_rescore and not learnt:
                 self.step.sweep()
+        elif record.outcome == "same":
+            self.state.stats.revisits["same"] += 1
         elif record.outcome == "passage":
             self.step.take_in(self._passage(record, trace))
         elif record.redirects:

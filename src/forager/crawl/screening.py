@@ -15,7 +15,7 @@ from forager.types import Failure, Fetch, Links, Page, Reason, Url
 from forager.web.directives import directives, header_values
 
 FEW_WORDS = 50  # a page with fewer that refreshes to another one is a redirect
-_LENGTH = re.compile(rb"^content-length[ \t]*:[^\r\n]*", re.IGNORECASE | re.MULTILINE)
+LENGTH = re.compile(rb"^content-length[ \t]*:[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ def without_body(answer: Fetch, reason: Reason, detail: str) -> Failure:
     """What is kept of an answer whose body is not."""
     exchange = answer.exchange
     if exchange is not None:
-        exchange = replace(exchange, response=_LENGTH.sub(b"Content-Length: 0", exchange.response, count=1))
+        exchange = replace(exchange, response=LENGTH.sub(b"Content-Length: 0", exchange.response, count=1))
     return Failure(answer.url, reason, detail, seconds=answer.seconds, status=answer.status, exchange=exchange)
 
 

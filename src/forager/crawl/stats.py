@@ -6,6 +6,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from forager.types import Reason
+from forager.watch import CrawlFigures
 
 RECENT = 100
 
@@ -21,6 +22,7 @@ class CrawlStats:
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))  # relevance of the latest pages
     misses: Counter[Reason] = field(default_factory=Counter)
     passed: Counter[Reason] = field(default_factory=Counter)  # answers whose links are followed, but that are no pages
+    revisits: Counter[str] = field(default_factory=Counter)  # of pages that we have: same, changed, gone
     rejected: Counter[str] = field(default_factory=Counter)  # links out of scope, by rule
     commits: int = 0
     sweeps: int = 0
@@ -42,6 +44,23 @@ class CrawlStats:
         self.pages += 1
         self.relevance += relevance
         self.recent.append(relevance)
+
+    def figures(self, waiting: int, hosts: int, in_flight: int) -> CrawlFigures:
+        """For whoever watches the crawl."""
+        return CrawlFigures(
+            pages=self.pages,
+            requests=self.requests,
+            bytes=self.bytes,
+            relevance=self.relevance,
+            recent_harvest=self.recent_harvest,
+            misses={str(reason): count for reason, count in dict(self.misses).items()},
+            waiting=waiting,
+            hosts=hosts,
+            in_flight=in_flight,
+            longest_pause=self.longest_step,
+            commits=self.commits,
+            sweeps=self.sweeps,
+        )
 
     def note_pause(self, seconds: float) -> None:
         """Something held up the loop for so long."""

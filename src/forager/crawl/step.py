@@ -136,9 +136,13 @@ class Step:
     # ---- a page
 
     def take_in(self, arrival: Arrival) -> Visit | None:
-        """Take in a page, with everything that follows from it. Gives the visit if the strategy had to score it."""
+        """Take in a page, with everything that follows from it. Gives the visit if the strategy had to score it.
+
+        A page that we have already has changed. Its judgement is a new one, and its new links are followed; but it is
+        not learnt from twice, and counts once.
+        """
         facts, trace = self._facts, arrival.trace
-        before = len(facts.addresses)
+        before, again = len(facts.addresses), facts.judged(trace.id)
         judgement = arrival.judgement or self._critic.judge([arrival.page])[0]
         links, ids = self._links_of(arrival)
         known = facts.known(ids)
@@ -148,9 +152,9 @@ class Step:
             shown = links if links is not None else self._followed(arrival.page, ids)
             return Visit(arrival.page, shown, judgement, trace, known)
 
-        if arrival.passing:
+        if arrival.passing or again:
             facts.note(trace, judgement)
-            self._stats.passed[arrival.passing] += 1
+            self._count(arrival.passing)
         else:
             evidence = facts.judge(trace, judgement)
             if self._learner and not arrival.learnt:
@@ -165,6 +169,12 @@ class Step:
             self._keep(Taken(kept, trace, visit(), before, ids, scored, passing=arrival.passing))
         return visit()
 
+    def _count(self, passing: Reason | None) -> None:
+        if passing:
+            self._stats.passed[passing] += 1
+        else:
+            self._stats.revisits["changed"] += 1
+
     def _links_of(self, arrival: Arrival) -> tuple[Links | None, Ids]:
         """The links to follow, with their ids. A stored page has the ids; its links are looked up if somebody asks."""
         if arrival.ids is not None:
@@ -177,6 +187,9 @@ class Step:
         links = followable(arrival.page) if arrival.links is None else arrival.links
         admission = self._scope.admit(links.targets, arrival.trace.depth + 1)
         rows = self._within_limits(links, admission.rows)
+        if self._facts.judged(arrival.trace.id):
+            known = self._facts.addresses.find([links.targets[row] for row in rows]) >= 0
+            rows = [row for row, is_known in zip(rows, known.tolist(), strict=True) if not is_known]
         if len(rows) == len(links):
             return links
         self._stats.rejected.update(admission.rejected)
@@ -222,8 +235,17 @@ class Step:
             known = len(self._facts.addresses)
             self._keep(Taken(failure, trace, None, known, _NO_IDS, rest=setback.rest, attempt=setback.attempt))
 
+    def same(self, answer: Fetch, trace: Trace) -> None:
+        """Take in that a page is as it was."""
+        self._stats.revisits["same"] += 1
+        self._put(answer, trace, None, _NO_IDS)
+
     def tell(self, miss: Miss, *, learnt: bool = False) -> Miss:
-        """Count a miss, and show it to a strategy that learns, unless it has learnt from it already."""
+        """Count a miss, and show it to a strategy that learns, unless it has learnt from it already. It learns nothing
+        from a page that has gone."""
+        if self._facts.judged(miss.trace.id):
+            self._stats.revisits["gone"] += 1
+            return miss
         evidence = self._facts.evidence()
         if self._learner and not learnt:
             self._learner.observe(miss, evidence)

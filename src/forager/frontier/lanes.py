@@ -232,6 +232,10 @@ class LaneFrontier:
         place = self._places.lane(lane)
         place.until = max(place.until, until)
 
+    def rests_until(self, lane: int) -> float:
+        """Until when a lane may not be asked, if nobody asks it now."""
+        return self._places.lane(lane).until
+
     def settle(self, lane: int, address: str, now: float, *, most: int, gap: float) -> bool:
         """Note to which address a leased lane leads, if that is not known yet: it has at most so many leases, which
         begin so many seconds apart. Gives whether this lease fits; if not, release it without asking."""

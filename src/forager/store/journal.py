@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.store.records import NewUrl, Record, RecordOutcome, Rejudged, Stored
-from forager.types import Failure, Ids, Judgement, Miss, Parts, Ragged, Redirect, ScoredLinks, Taken, Url, Visit
+from forager.types import Failure, Fetch, Ids, Judgement, Miss, Parts, Ragged, Redirect, ScoredLinks, Taken, Url, Visit
 
 _LEARNT = "strategy."  # before the names of the strategy's own parts in a checkpoint
 _NO_TOPICS = np.empty(0, np.float32)
@@ -84,7 +84,9 @@ def _kind(taken: Taken) -> RecordOutcome:
         return "passage" if taken.passing else "page"
     if isinstance(taken.outcome, Miss):
         return "miss"
-    return "moved" if isinstance(taken.answer, Redirect) else "retry"
+    if isinstance(taken.answer, Redirect):
+        return "moved"
+    return "same" if isinstance(taken.answer, Fetch) else "retry"
 
 
 def _reason(answer: object) -> str:
@@ -97,6 +99,10 @@ def _why(taken: Taken, judgement: Judgement | None, parent: int, names: UrlNames
     why: dict[str, Any] = {"seed": seed, "depth": trace.depth}
     if isinstance(taken.outcome, Miss):
         why |= {"reason": str(taken.outcome.reason), "detail": taken.outcome.detail}
+    if taken.passing:
+        why["passing"] = str(taken.passing)
+    if taken.outcome is None and isinstance(taken.answer, Fetch):
+        why["same"] = True
     if not seed:
         why |= {"parent": names[parent], "score": round(trace.score, 6)}
     if judgement:

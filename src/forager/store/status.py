@@ -22,6 +22,10 @@ _PARTS = (
     "SELECT session, outcome, reason, count(*), count(relevance), total(relevance), total(relevance >= ?),"
     " max(asked_at) FROM visit GROUP BY session, outcome, reason"
 )
+_OLDER = (
+    "SELECT count(*), count(relevance), total(relevance), total(relevance >= ?) FROM visit v WHERE outcome = 'page'"
+    " AND EXISTS (SELECT 1 FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page' AND w.seq > v.seq)"
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class ProjectStatus:
     urls: int  # known
     waiting: int  # of them, not asked for yet
     hosts: int
+    pages: int
     relevant: int  # pages that are at least RELEVANT
     relevance: float  # mean over the pages; nan: none was judged
     sites: Mapping[str, int]  # pages by site, the largest first
@@ -52,13 +57,18 @@ class ProjectStatus:
     running: LockHolder | None
 
     @property
-    def pages(self) -> int:
-        return self.outcomes.get("page", 0)
-
-    @property
     def requests(self) -> int:
         """How many were made for links. What robots.txt or the guard refuses is not asked for."""
         return sum(self.outcomes.values()) - sum(self.reasons.get(reason, 0) for reason in _NOT_ASKED)
+
+
+class _Older(NamedTuple):
+    """The pages that were fetched again later and had changed: they count as they were last seen."""
+
+    answers: int = 0
+    judged: int = 0
+    relevance: float = 0.0  # summed
+    relevant: float = 0.0
 
 
 class _Part(NamedTuple):
@@ -77,9 +87,10 @@ class _Part(NamedTuple):
 def read_status(db: sqlite3.Connection, folder: Path) -> ProjectStatus:
     """The figures of a project, from its database and its folder."""
     one = db.execute
-    parts = [_Part(*row) for row in one(_PARTS, (RELEVANT,))]
+    parts, sessions = [_Part(*row) for row in one(_PARTS, (RELEVANT,))], tuple(read_sessions(db))
     pages = [part for part in parts if part.outcome == "page"]
-    judged = sum(part.judged for part in pages)
+    older = _Older(*one(_OLDER, (RELEVANT,)).fetchone()) if len(sessions) > 1 else _Older()
+    judged = sum(part.judged for part in pages) - older.judged
     urls = one("SELECT coalesce(max(id), -1) + 1 FROM url").fetchone()[0]
     return ProjectStatus(
         outcomes=_counts((part.outcome, part.answers) for part in parts),
@@ -87,12 +98,13 @@ def read_status(db: sqlite3.Connection, folder: Path) -> ProjectStatus:
         urls=urls,
         waiting=max(0, urls - _settled(db)),
         hosts=one("SELECT count(*) FROM host").fetchone()[0],
-        relevant=sum(int(part.relevant) for part in pages),
-        relevance=sum(part.relevance for part in pages) / judged if judged else NAN,
-        sites=dict(_sites(db)),
+        pages=sum(part.answers for part in pages) - older.answers,
+        relevant=int(sum(part.relevant for part in pages) - older.relevant),
+        relevance=(sum(part.relevance for part in pages) - older.relevance) / judged if judged else NAN,
+        sites=dict(_sites(db, again=older.answers > 0)),
         bytes=dict(one("SELECT name, length FROM file ORDER BY name")),
         disk=_disk(folder),
-        sessions=tuple(read_sessions(db)),
+        sessions=sessions,
         figures=_figures(parts),
         running=holder(folder),
     )
@@ -130,11 +142,12 @@ def _settled(db: sqlite3.Connection) -> int:
     )  # fmt: skip
 
 
-def _sites(db: sqlite3.Connection) -> list[tuple[str, int]]:
+def _sites(db: sqlite3.Connection, *, again: bool) -> list[tuple[str, int]]:
     """The sites with most pages. To find the site of a name takes long, so names are grouped by their last two parts
-    first: a site is never in two groups."""
+    first: a site is never in two groups. `again`: some pages were fetched several times."""
+    count = "count(DISTINCT v.answered)" if again else "count(*)"
     rows = db.execute(
-        "SELECT h.name, n FROM (SELECT u.host AS host, count(*) AS n FROM visit v JOIN url u ON u.id = v.answered"
+        f"SELECT h.name, n FROM (SELECT u.host AS host, {count} AS n FROM visit v JOIN url u ON u.id = v.answered"
         " WHERE v.outcome = 'page' GROUP BY u.host) JOIN host h ON h.id = host"
     )
     groups: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
