@@ -71,9 +71,9 @@ class FrontierConfig(Table, frozen=True):
     delay_factor: Annotated[float, Meta(ge=0, le=1000)] = 2.0  # a host also rests so many times as long as it took
     pages_per_host: Positive | None = None
     pages_per_site: Positive | None = None
-    links_per_page: Positive = 5_000  # followed, the first ones of a page
-    hosts_per_page: Positive = 500  # new ones that a page may bring
-    retries: Annotated[int, Meta(ge=0, le=1000)] = 2  # of a link that fails although its host answers
+    links_per_page: Positive = 2_500  # followed, the first ones of a page
+    hosts_per_page: Positive = 250  # new ones that a page may bring
+    retries: Annotated[int, Meta(ge=0, le=1000)] = 4  # of a link that fails although its host answers
     patience: Seconds = 21_600.0  # with a silent host, until its links are given up; with the network, until we stop
     in_flight: Annotated[int, Meta(ge=1, le=10_000)] | None = None  # None: 64, on a recorded web 1
     per_address: Annotated[int, Meta(ge=1, le=10_000)] | None = None  # requests at once to an IP address; None: 4

@@ -57,8 +57,8 @@ Reader: TypeAlias = Callable[[Fetch], Page | Failure]  # page.parse, or a cache 
 class LinkLimits:
     """Which of a page's links are followed, besides what the scope says. A page of strangers may have any number."""
 
-    links: int = 5_000  # the first ones
-    new_hosts: int = 500  # links to more hosts that were never seen before are left out
+    links: int = 2_500  # the first ones
+    new_hosts: int = 250  # links to more hosts that were never seen before are left out
     nofollow: bool = False  # links with rel=nofollow are left out
     declared: bool = True  # what the head of a page names is followed too: its canonical URL, other languages …
     feeds: bool = True  # and its feeds
