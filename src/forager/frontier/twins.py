@@ -11,24 +11,22 @@ Words of navigation and of footers do not count, because they say which site a p
 with a long menu and little text would all be nearly the same.
 
 There are packages that make MinHashes, such as rensa, which takes 0.7 ms for a page. Here a page is one pass of numpy,
-not a pass for each bin (`python -m bench.twins`).
+not a pass for each bin (`python -m bench.duplicates`).
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from forager.frontier.columns import Column
 from forager.frontier.url_table import Hashes, HashTable
 from forager.types import Page, Region, Terms
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ALIKE = 0.9  # pages at least this similar are twins
 
@@ -115,7 +113,8 @@ class Twins:
 
     It is a function of what was added, in that order. A digest leads to the first page that had it. So does each band
     of a sketch; later pages with the same band are chained to the first one, the newest first, and a search looks at 8
-    of them. So it looks at 32 pages at most, whatever strangers write on their pages. A page takes BYTES.
+    of them. So it looks at 32 pages at most, whatever strangers write on their pages. A page takes 170 bytes, and up to
+    340 while the table of keys grows.
     """
 
     def __init__(self) -> None:
