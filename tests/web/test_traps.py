@@ -292,6 +292,15 @@ def test_what_brings_a_wanted_page_often_enough_is_never_capped(gaps: list[int])
     assert traps.admit([Url("http://a.test/day/5?view=2")]).all()
 
 
+def test_what_brought_wanted_pages_is_allowed_more_copies() -> None:
+    traps = Traps()
+    show(traps, (f"http://a.test/day/{n}" for n in range(4)), twin=False, relevance=0.9)
+    show(traps, (f"http://a.test/day/{n}" for n in range(4, 35)))
+    assert not traps.report()  # 12 + 4 * 5 are too many
+    show(traps, ["http://a.test/day/36"])
+    assert [trap.pattern for trap in traps.report()] == ["a.test/day/#"]
+
+
 # ---- links, state and size
 
 
