@@ -3,6 +3,7 @@
 from forager.frontier.columns import Column
 from forager.frontier.lanes import LaneFrontier
 from forager.frontier.places import Budgets, LaneState
+from forager.frontier.twins import Twins
 from forager.frontier.url_table import HashTable
 
-__all__ = ["Budgets", "Column", "HashTable", "LaneFrontier", "LaneState"]
+__all__ = ["Budgets", "Column", "HashTable", "LaneFrontier", "LaneState", "Twins"]
