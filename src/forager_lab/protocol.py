@@ -231,7 +231,7 @@ def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> CrawlRecord:
     """Crawl once with a strategy."""
     config = CrawlConfig(
         seeds=tuple(trial.seeds),
-        frontier=FrontierConfig(delay=0),
+        frontier=FrontierConfig(delay=0, delay_factor=0),
         scope=ScopeConfig(declared=False, feeds=False, sitemaps="none", traps=False),
         store=StoreConfig(duplicates="all"),
         stop=StopConfig(pages=trial.pages),

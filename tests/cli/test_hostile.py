@@ -28,7 +28,8 @@ COURSE = f"<title>CS 302 {EVIL}</title><h1>CS 302 {EVIL}</h1><h2>Syllabus</h2><u
 
 def page(number: int) -> str:
     links = "".join(f"<p><a href='/[/b]{(number * k + 1) % 12}'>{EVIL} {k}</a></p>" for k in (2, 3, 5))
-    return f"<title>{EVIL} {number}</title><h1>{EVIL}</h1><p>{WORDS} {EVIL} {number}</p>{COURSE}{links}"
+    text = WORDS * 60  # else there would be so many control characters that it were no page
+    return f"<title>{EVIL} {number}</title><h1>{EVIL}</h1><p>{text} {EVIL} {number}</p>{COURSE}{links}"
 
 
 CONFIG = """
@@ -157,7 +158,7 @@ def test_nothing_that_a_terminal_would_obey_is_printed(words: str, place: Path) 
 def test_evil_titles_are_there_to_be_printed(place: Path) -> None:
     """Else the walk would show nothing."""
     rows = [json.loads(line) for line in run("pages {p} --json", place).stdout.splitlines()]
-    assert all("\x1b[31mred\x1b]8;;" in row["title"] for row in rows)
+    assert all("[/b] [bold]" in row["title"] and "\u202ecod" in row["title"] for row in rows)
     assert "[31mred" in run("pages {p}", place).stdout
     assert "[31mred" in run("why {p} {u}", place).stdout
     assert "[31mred" in run("search {p} nest", place).stdout

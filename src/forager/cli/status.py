@@ -33,6 +33,7 @@ IN_WORDS: Mapping[str, str] = {
     Reason.TOO_MANY_REDIRECTS: "too many redirects",
     Reason.BAD_REDIRECT: "a redirect that leads nowhere",
     Reason.DUPLICATE: "the same as a page we have",
+    Reason.LISTING: "a sitemap or a feed",
     Reason.NOINDEX: "the page asks not to be kept",
     Reason.TRAP: "a trap: one of too many URLs that bring the same",
     Reason.LOCAL: "the fault is on this machine",
