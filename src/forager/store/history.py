@@ -44,12 +44,13 @@ class SeenPage(NamedTuple):
 def seen_pages(db: sqlite3.Connection) -> Iterator[SeenPage]:
     """All pages whose last answer was the page, in the order in which they were first found."""
     rows = db.execute(
-        "SELECT s.answered, u.text, s.page, v.depth, s.n, s.changes, s.first, v.asked_at FROM"
+        "SELECT s.answered, u.text, s.page, v.depth, s.seen - 1, s.pages - 1, s.first, v.asked_at FROM"
         " (SELECT answered, max(seq) AS last, max(CASE outcome WHEN 'page' THEN seq END) AS page,"
-        "  min(asked_at) AS first, count(*) - 1 AS n, total(outcome = 'page') - 1 AS changes FROM visit WHERE outcome <> 'retry'"
-        "  GROUP BY answered HAVING page NOT NULL) s"
+        "  min(CASE WHEN outcome IN ('page', 'same') THEN asked_at END) AS first,"
+        "  total(outcome IN ('page', 'same')) AS seen, total(outcome = 'page') AS pages"
+        "  FROM visit WHERE outcome <> 'retry' GROUP BY answered HAVING page NOT NULL) s"
         " JOIN visit v ON v.seq = s.last JOIN url u ON u.id = s.answered"
         " WHERE v.outcome IN ('page', 'same') ORDER BY s.answered"
     )
     for id, url, seq, depth, visits, changes, first, last in rows:
-        yield SeenPage(id, url, seq, depth, visits, int(changes), moment(first), moment(last))
+        yield SeenPage(id, url, seq, depth, int(visits), int(changes), moment(first), moment(last))
