@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from forager.collection import Herald
 from forager.collection.courses.export import COURSES, export_courses
 from forager.collection.explain import explain
 from forager.collection.export import export
 from forager.collection.rejudge import rejudge
 from forager.crawl.build import rules_of
 from forager.crawl.folder import Began, CrawlFolder, Each
+from forager.crawl.loop import Crawl
 from forager.crawl.stats import CrawlStats
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
-from forager.store import Catalogue, Entry, Hit, ProjectStatus, SearchIndex, Waypoint
+from forager.store import Catalogue, Entry, Hit, ProjectStatus, SearchIndex, Store, Waypoint
 from forager.store.verdicts import NAMELESS, PageVerdict, VerdictUse, add_verdicts, check_label
 from forager.topics.topic_critic import TopicCritic, focus_of, train_critic
 from forager.types import Critic, Fetcher
@@ -74,6 +76,10 @@ class Project(CrawlFolder):
             trained = await self.train_critic()
             critic, query = trained.critic, query or trained.query
         return await super().crawl(began, each, critic=critic, query=query, fetcher=fetcher, scored=scored)
+
+    async def _run(self, crawl: Crawl, store: Store, each: Each) -> None:
+        async with Herald(self.folder, self.config.refresh, crawl.log):
+            await super()._run(crawl, store, each)
 
     def run(self, each: Each = lambda visit: None) -> CrawlStats:
         """`crawl`, for programs without an event loop."""
