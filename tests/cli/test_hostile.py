@@ -97,6 +97,12 @@ WALK = (
     "search {p} nest",
     "search {p} nest --json",
     "search {p} \x1b[31m",
+    "changes {p}",
+    "changes {p} --json",
+    "changes {p} --atom -",
+    "changes {p} --atom {f}/feed.xml",
+    "changes {p} --since \x1b[31m",
+    "changes {p} --kind \x1b[31m",
     "export {p} {f}/out.jsonl",
     "seeds list {p}",
     "seeds add {p} http://a.test/\x1b]8;;",
@@ -159,6 +165,8 @@ def test_evil_titles_are_there_to_be_printed(place: Path) -> None:
     rows = [json.loads(line) for line in run("pages {p} --json", place).stdout.splitlines()]
     assert all("\x1b[31mred\x1b]8;;" in row["title"] for row in rows)
     assert "[31mred" in run("pages {p}", place).stdout
+    assert "[31mred" in run("changes {p}", place).stdout
+    assert "[31mred" in run("changes {p} --atom -", place).stdout
     assert "[31mred" in run("why {p} {u}", place).stdout
     assert "[31mred" in run("search {p} nest", place).stdout
     assert "[31m" in run("taxonomy show Arts --in {f}/d.sqlite", place).stdout

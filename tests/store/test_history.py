@@ -41,7 +41,7 @@ OUTCOMES = [
 ]
 histories = st.lists(
     st.builds(
-        lambda id, outcome, relevance, wait: Answered(id, *outcome, relevance / 8, wait),
+        lambda id, outcome, relevance, wait: Answered(id, outcome[0], outcome[1], relevance / 8, wait),
         *(st.integers(0, PAGES - 1), st.sampled_from(OUTCOMES), st.integers(0, 8), st.integers(-2, 1000)),
     ),
     max_size=30,

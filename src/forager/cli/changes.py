@@ -61,14 +61,15 @@ def changes(
     for each in kind or ():
         if each not in KINDS:
             raise unknown("kind of change", each, KINDS)
+    start = _moment(since)
     if atom is not None:
         if kind or as_json:
             raise ForagerError("--atom writes new pages only: leave out --kind and --json")
         least = Project(project).config.refresh.relevance if min_relevance is None else min_relevance
-        _write_feed(project, atom, limit, _moment(since), least)
+        _write_feed(project, atom, limit, start, least)
         return
     with Catalogue(project) as catalogue:
-        for change in islice(_wanted(catalogue, _moment(since), set(kind or ()), min_relevance), limit):
+        for change in islice(_wanted(catalogue, start, set(kind or ()), min_relevance), limit):
             if as_json:
                 put_json(_row(change))
             else:

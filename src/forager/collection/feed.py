@@ -33,7 +33,7 @@ def atom_feed(project: str, title: str, pages: Sequence[Entry]) -> bytes:
 
 def _add_entry(feed: ElementTree.Element, project: UUID, page: Entry) -> None:
     entry, found = ElementTree.SubElement(feed, "entry"), _time(page.asked_at)
-    _add(entry, id=uuid5(project, page.url).urn, title=page.title.strip() or page.url)
+    _add(entry, id=uuid5(project, page.url).urn, title=plain(page.title).strip() or page.url)
     ElementTree.SubElement(entry, "link", rel="alternate", href=plain(page.url))
     _add(entry, published=found, updated=found)
     judged = "not judged" if math.isnan(page.relevance) else f"relevance {page.relevance:.3f}"
