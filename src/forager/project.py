@@ -60,6 +60,10 @@ class Project(CrawlFolder):
         """The critic of the topic: the saved one, or a newly trained one if the topic has changed, or if `again`."""
         return await train_critic(self, began, each, again=again)
 
+    async def _run(self, crawl: Crawl, store: Store, each: Each) -> None:
+        async with Herald(self.folder, self.config.refresh, crawl.log):
+            await super()._run(crawl, store, each)
+
     async def crawl(
         self,
         began: Began = lambda crawl, notes: None,
@@ -76,10 +80,6 @@ class Project(CrawlFolder):
             trained = await self.train_critic()
             critic, query = trained.critic, query or trained.query
         return await super().crawl(began, each, critic=critic, query=query, fetcher=fetcher, scored=scored)
-
-    async def _run(self, crawl: Crawl, store: Store, each: Each) -> None:
-        async with Herald(self.folder, self.config.refresh, crawl.log):
-            await super()._run(crawl, store, each)
 
     def run(self, each: Each = lambda visit: None) -> CrawlStats:
         """`crawl`, for programs without an event loop."""

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from math import log, sqrt
 from typing import NamedTuple
 
+from forager.store.reading import number
 from forager.store.records import moment
 
 
@@ -23,6 +24,7 @@ class SeenPage(NamedTuple):
     url: str
     seq: int  # of the record with its text
     depth: int
+    score: float
     visits: int  # after the first
     changes: int  # that these visits found
     first: datetime
@@ -44,13 +46,13 @@ class SeenPage(NamedTuple):
 def seen_pages(db: sqlite3.Connection) -> Iterator[SeenPage]:
     """All pages whose last answer was the page, in the order in which they were first found."""
     rows = db.execute(
-        "SELECT s.answered, u.text, s.page, v.depth, s.seen - 1, s.pages - 1, s.first, v.asked_at FROM"
+        "SELECT s.answered, u.text, s.page, p.depth, p.score, s.seen - 1, s.pages - 1, s.first, v.asked_at FROM"
         " (SELECT answered, max(seq) AS last, max(CASE outcome WHEN 'page' THEN seq END) AS page,"
         "  min(CASE WHEN outcome IN ('page', 'same') THEN asked_at END) AS first,"
         "  total(outcome IN ('page', 'same')) AS seen, total(outcome = 'page') AS pages"
         "  FROM visit WHERE outcome <> 'retry' GROUP BY answered HAVING page NOT NULL) s"
-        " JOIN visit v ON v.seq = s.last JOIN url u ON u.id = s.answered"
+        " JOIN visit v ON v.seq = s.last JOIN visit p ON p.seq = s.page JOIN url u ON u.id = s.answered"
         " WHERE v.outcome IN ('page', 'same') ORDER BY s.answered"
     )
-    for id, url, seq, depth, visits, changes, first, last in rows:
-        yield SeenPage(id, url, seq, depth, int(visits), int(changes), moment(first), moment(last))
+    for id, url, seq, depth, score, visits, changes, first, last in rows:
+        yield SeenPage(id, url, seq, depth, number(score), int(visits), int(changes), moment(first), moment(last))
