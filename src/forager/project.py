@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from forager.collection import Herald
 from forager.collection.courses.export import COURSES, export_courses
 from forager.collection.explain import explain
 from forager.collection.export import export
 from forager.collection.rejudge import rejudge
 from forager.crawl.build import rules_of
 from forager.crawl.folder import Began, CrawlFolder, Each
+from forager.crawl.loop import Crawl
 from forager.crawl.stats import CrawlStats
 from forager.errors import ForagerError
 from forager.learn.tfidf import Query
-from forager.store import Catalogue, Entry, Hit, ProjectStatus, SearchIndex, Waypoint
+from forager.store import Catalogue, Entry, Hit, ProjectStatus, SearchIndex, Store, Waypoint
 from forager.store.verdicts import NAMELESS, PageVerdict, VerdictUse, add_verdicts, check_label
 from forager.topics.topic_critic import TopicCritic, focus_of, train_critic
 from forager.types import Critic, Fetcher
@@ -57,6 +59,10 @@ class Project(CrawlFolder):
     ) -> TopicCritic:
         """The critic of the topic: the saved one, or a newly trained one if the topic has changed, or if `again`."""
         return await train_critic(self, began, each, again=again)
+
+    async def _run(self, crawl: Crawl, store: Store, each: Each) -> None:
+        async with Herald(self.folder, self.config.refresh, crawl.log):
+            await super()._run(crawl, store, each)
 
     async def crawl(
         self,

@@ -21,7 +21,7 @@ EVIL = (
     "\x1b[31mred\x1b]8;;http://evil.test/\x07link\x1b]8;;\x07 [/b] [bold]\x9b2J\u202ecod\u2028\u2066.exe"
     "\x7f\x85\x0b\x08 \r\n done"
 )
-WORDS = "birds with feathers build a nest and lay an egg in it"
+WORDS = "birds with feathers build a nest and lay an egg in it " * 200  # else it would be no text, but binary
 URL = "http://a.test/[/b]1"
 COURSE = f"<title>CS 302 {EVIL}</title><h1>CS 302 {EVIL}</h1><h2>Syllabus</h2><ul><li>{EVIL} deadlock<li>memory</ul>"
 
@@ -98,6 +98,12 @@ WALK = (
     "search {p} nest",
     "search {p} nest --json",
     "search {p} \x1b[31m",
+    "changes {p}",
+    "changes {p} --json",
+    "changes {p} --atom -",
+    "changes {p} --atom {f}/feed.xml",
+    "changes {p} --since \x1b[31m",
+    "changes {p} --kind \x1b[31m",
     "export {p} {f}/out.jsonl",
     "seeds list {p}",
     "seeds add {p} http://a.test/\x1b]8;;",
@@ -158,8 +164,10 @@ def test_nothing_that_a_terminal_would_obey_is_printed(words: str, place: Path) 
 def test_evil_titles_are_there_to_be_printed(place: Path) -> None:
     """Else the walk would show nothing."""
     rows = [json.loads(line) for line in run("pages {p} --json", place).stdout.splitlines()]
-    assert all("[/b] [bold]" in row["title"] and "\u202ecod" in row["title"] for row in rows)
+    assert all("[31mred" in row["title"] and "\u202ecod" in row["title"] for row in rows)
     assert "[31mred" in run("pages {p}", place).stdout
+    assert "[31mred" in run("changes {p}", place).stdout
+    assert "[31mred" in run("changes {p} --atom -", place).stdout
     assert "[31mred" in run("why {p} {u}", place).stdout
     assert "[31mred" in run("search {p} nest", place).stdout
     assert "[31m" in run("taxonomy show Arts --in {f}/d.sqlite", place).stdout

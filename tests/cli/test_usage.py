@@ -54,6 +54,15 @@ WRONG = {
     "pages a b": "unexpected extra argument",
     "new p --within mars": "'mars' is not one of",
     "pages nowhere": "nowhere holds no crawl yet",
+    "changes nowhere": "nowhere holds no crawl yet",
+    "changes p --since yesterday": "--since 'yesterday' is no time: give 7d, 12h or 30m, or a date",
+    "changes p --since 7": "--since '7' is no time",
+    "changes p --since -7d": "--since '-7d' is no time",
+    "changes p --since 999999999999d": "--since '999999999999d' is no time",
+    "changes p --since 0001-01-01T00:00+23:00": "is no time",
+    f"changes p --since {'9' * 5000}": "is no time",
+    "changes p --kind old": "no kind of change named 'old'; nearest: ",
+    "changes p --atom - --json": "--atom writes new pages only: leave out --kind and --json",
     "taxonomy shwo": "no such command 'shwo'",
 }
 

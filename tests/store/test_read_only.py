@@ -84,6 +84,8 @@ def test_commands_that_read(crawled: Path, tmp_path: Path, forager: Callable[...
     with read_only(crawled):
         assert forager("status", crawled).code == 0
         assert len(forager("pages", crawled).out.splitlines()) == 12
+        assert len(forager("changes", crawled).out.splitlines()) == 12
+        assert forager("changes", crawled, "--atom", tmp_path / "feed.xml").code == 0
         assert "bird" in forager("search", crawled, "bird").out
         assert "12 pages" in forager("export", crawled, tmp_path / "out.jsonl").out
         assert "seed" in forager("why", crawled, "http://a.test/bird-0").out

@@ -1,6 +1,7 @@
 """The command line: from words to calls of the library, and from results to text. It decides nothing itself.
 
 projects    crawl, retry, pages, why, search, export, seeds          status     status
+changes     changes
 topics      new, topic show, topic from-courses, label, retrain
 judge       judge
 teach       teach record, teach import
@@ -27,6 +28,7 @@ from typing import Annotated, Any
 import typer
 
 from forager.cli import installed, mending, projects, topics
+from forager.cli.changes import changes
 from forager.cli.judge import judge
 from forager.cli.status import status
 from forager.cli.taxonomy import taxonomy
@@ -56,7 +58,7 @@ def forager(
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(topics.new, projects.crawl, projects.retry, status, projects.pages, projects.why, projects.search),
-    *(projects.export, topics.label, topics.retrain, judge, terms, train),
+    *(changes, projects.export, topics.label, topics.retrain, judge, terms, train),
     *(mending.verify, mending.recover),
     *(installed.strategies, installed.critics, installed.doctor),
 )

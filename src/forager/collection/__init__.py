@@ -5,9 +5,13 @@ review     how good it is, by people's verdicts on a random sample
 recover    builds the catalogue again from the archive
 rejudge    judges all pages again with a critic that has learnt more
 explain    the words behind the score of a link
+feed       new pages as an Atom feed
+herald     tells a webhook of new pages while a crawl runs
 courses/   course pages as records with typed parts
 """
 
+from forager.collection.feed import atom_feed
+from forager.collection.herald import Herald
 from forager.collection.recover import Recovery
 from forager.collection.review import (
     Agreement,
@@ -23,11 +27,13 @@ from forager.collection.review import (
 __all__ = [
     "Agreement",
     "Disagreement",
+    "Herald",
     "JudgeReport",
     "Precision",
     "Proportion",
     "Recovery",
     "agreement",
+    "atom_feed",
     "judge_report",
     "sample",
 ]

@@ -3,7 +3,7 @@
 `Store` writes; a project has one at a time. `Catalogue` and `SearchIndex` read, also while a crawl runs.
 """
 
-from forager.store.catalogue import Catalogue, Entry, PageChange, Waypoint, aliases
+from forager.store.catalogue import Catalogue, ChangeKind, Entry, PageChange, Waypoint, aliases
 from forager.store.commit import Store
 from forager.store.damage import DamagedError, DamageWarning
 from forager.store.history import SeenPage
@@ -26,6 +26,7 @@ from forager.store.verify import CheckResult, Finding
 
 __all__ = [
     "Catalogue",
+    "ChangeKind",
     "CheckResult",
     "CrawlSession",
     "DamageWarning",

@@ -27,7 +27,7 @@ from forager.store.records import moment, stamp
 from forager.store.rows import ByteRange, VisitRow, visit_row
 from forager.store.schema import open_to_read
 from forager.store.status import ProjectStatus, read_status
-from forager.types import Fetch, Floats, Page
+from forager.types import Fetch, Floats, Page, Reason
 from forager.web.page import parse
 
 Order: TypeAlias = Literal["oldest", "newest", "relevance", "score", "url"]
@@ -38,13 +38,23 @@ _ORDERS = {
     "score": "v.score DESC, v.seq",
     "url": "u.text",
 }
-_KINDS: dict[str, Literal["changed", "gone", "moved"]] = {"page": "changed", "miss": "gone", "moved": "moved"}
 _ENTRY = f"u.text, p.text, {', '.join(f'v.{name}' for name in (*VisitRow._fields, 'checksum'))}"
 _FROM = "FROM visit v JOIN url u ON u.id = v.answered LEFT JOIN url p ON p.id = v.parent"
 # A page that was fetched several times counts as it was last seen.
 _LATEST_PAGES = (
     "v.outcome = 'page' AND NOT EXISTS"
     " (SELECT 1 FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page' AND w.seq > v.seq)"
+)
+
+# What a page was before: its last record as a page, and what the last answer was. To try again is no answer.
+_CHANGES = (
+    "SELECT b.seq, b.relevance, b.title,"
+    " (SELECT t.text FROM redirect r JOIN url t ON t.id = r.target WHERE r.seq = v.seq),"
+    f" {_ENTRY} {_FROM} LEFT JOIN visit b ON b.seq = (SELECT max(w.seq) FROM visit w"
+    " WHERE w.answered = v.answered AND w.outcome = 'page' AND w.seq < v.seq)"
+    " WHERE v.seq > ? AND v.asked_at >= ? AND (v.outcome = 'page' OR v.outcome IN ('miss', 'moved', 'passage') AND"
+    " (SELECT w.outcome FROM visit w WHERE w.answered = v.answered AND w.outcome <> 'retry' AND w.seq < v.seq"
+    " ORDER BY w.seq DESC LIMIT 1) IN ('page', 'same'))"
 )
 
 
@@ -89,13 +99,18 @@ class Waypoint:
     title: str
 
 
+ChangeKind: TypeAlias = Literal["new", "changed", "gone", "moved"]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PageChange:
     """Something that became of a page of the collection."""
 
-    kind: Literal["new", "changed", "gone", "moved"]
+    kind: ChangeKind
     entry: Entry  # the answer that showed it
     before: float  # its relevance before; nan: it is new
+    title: str  # of a page that is gone or moved: the one it had
+    target: str  # the URL that a moved page leads to; "": it has not moved
 
 
 class Catalogue:
@@ -180,19 +195,19 @@ class Catalogue:
         )
         return list(self._entries(rows))
 
-    def changes(self, *, after: int = -1, since: datetime | None = None) -> Iterator[PageChange]:
-        """What became of pages, oldest first: of those with a larger seq than `after`, and from `since` on."""
+    def changes(self, *, after: int = -1, since: datetime | None = None, newest: bool = False) -> Iterator[PageChange]:
+        """What became of pages, oldest first, or `newest` first: what records with a larger seq than `after` tell, and
+        those from `since` on. A page that is gone is told once, however often it was asked for since."""
         rows = self._db.execute(
-            f"SELECT (SELECT w.relevance FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page'"
-            f" AND w.seq < v.seq ORDER BY w.seq DESC LIMIT 1), EXISTS (SELECT 1 FROM visit w WHERE"
-            f" w.answered = v.answered AND w.outcome = 'page' AND w.seq < v.seq), {_ENTRY} {_FROM}"
-            " WHERE v.outcome IN ('page', 'miss', 'moved') AND v.seq > ? AND v.asked_at >= ? ORDER BY v.seq",
-            (after, "" if since is None else stamp(since)),
+            f"{_CHANGES} ORDER BY v.seq {'DESC' if newest else ''}", (after, "" if since is None else stamp(since))
         )
-        for before, was, *values in rows:
+        for was, before, title, target, *values in rows:
             for entry in self._entries([tuple(values)]):
-                if was or entry.outcome == "page":
-                    yield PageChange(_KINDS[entry.outcome] if was else "new", entry, number(before))
+                kind = _kind(entry, was=was is not None, leads=target is not None)
+                page = entry.outcome == "page"
+                yield PageChange(
+                    *(kind, entry, number(before), entry.title if page else title, target if kind == "moved" else "")
+                )
 
     def why(self, url: str) -> list[Waypoint]:
         """The way by which the crawl came to a URL, from the seed on, with scores."""
@@ -284,6 +299,14 @@ def _entry(row: VisitRow, url: str, parent: str | None) -> Entry:
         members=row.members,
         digest=row.digest,
     )
+
+
+def _kind(entry: Entry, *, was: bool, leads: bool) -> ChangeKind:
+    """What an answer says of a page that `was` there before, or was not. A redirect to a page that we have is a
+    duplicate that `leads` elsewhere."""
+    if entry.outcome == "page":
+        return "changed" if was else "new"
+    return "moved" if leads and (entry.outcome == "moved" or entry.reason == Reason.DUPLICATE) else "gone"
 
 
 # ---- redirects
