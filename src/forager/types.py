@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cached_property
-from typing import Any, NewType, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, NewType, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -415,6 +415,15 @@ class ScoredLinks:
     label: str | None = None  # what the strategy takes this page for
 
 
+class Likeness(NamedTuple):
+    """What a page is compared by with others, and which page it is a copy of."""
+
+    digest: bytes  # of its body
+    sketch: bytes  # of its words; b"" if it has few
+    copy_of: int | None = None  # id of a page with the same text, or nearly the same
+    exact: bool = False  # it has the same bytes
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Taken:
     """An answer that a crawl has taken in, with all that followed from it."""
@@ -428,6 +437,7 @@ class Taken:
     passing: Reason | None = None  # why a visit is no page of the collection, although its links are followed
     rest: float = 0.0  # seconds that the host rests after a failure that may pass; inf: for the rest of the session
     attempt: int = 0  # how often the link has failed so far, if that counts
+    likeness: Likeness | None = None  # None: nobody has looked
 
 
 @dataclass(frozen=True, slots=True, eq=False)

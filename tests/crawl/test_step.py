@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -97,7 +99,8 @@ def test_every_link_with_two_known_ends_is_evidence_exactly_once() -> None:
 def test_evidence_of_a_miss_that_was_learnt_already_does_not_come_again() -> None:
     recorder = Recorder()
     made, visits = crawl(SmallWeb(DIAMOND), recorder, stop=StopConfig(pages=2))  # b>a waits for the next outcome
-    made.step.tell(Miss(url("/x"), visits[-1].trace, Reason.NOT_FOUND), learnt=True)
+    trace = replace(visits[-1].trace, id=int(made.facts.intern([url("/x")])[0]))
+    made.step.tell(Miss(url("/x"), trace, Reason.NOT_FOUND), learnt=True)
     assert len(recorder.shown) == 2
     assert not len(made.facts.evidence().clues)
 

@@ -10,7 +10,7 @@ from time import monotonic
 
 import pytest
 
-from forager.config import CrawlConfig, FetchConfig, FrontierConfig, StopConfig
+from forager.config import CrawlConfig, FetchConfig, FrontierConfig, StopConfig, StoreConfig
 from forager.crawl.loop import Crawl
 from forager.fetch.http import HttpFetcher
 from forager.strategies import BreadthFirst
@@ -82,6 +82,7 @@ class Server:
 def crawl(port: int, seeds: list[str], *, seconds: float = 60.0, robots: bool = False, **limits: object) -> Crawl:
     config = CrawlConfig(
         seeds=seeds,
+        store=StoreConfig(duplicates="all"),
         stop=StopConfig(seconds=seconds),
         frontier=FrontierConfig(**{"delay": 0.02, "delay_factor": 0.0, **limits}),  # type: ignore[arg-type]
         fetch=FetchConfig(contact="me@example.org", robots=robots, resolve={"*.test": f"127.0.0.1:{port}"}),
@@ -102,7 +103,7 @@ def test_two_hundred_silent_hosts_do_not_keep_good_ones_waiting() -> None:
 
     def respond(host: str, path: str) -> bytes | None:
         links = [f"/{number}" for number in range(20)]
-        return answer(body=html("bird", *links)) if host.startswith("good") else None
+        return answer(body=html(f"bird {host} {path}", *links)) if host.startswith("good") else None
 
     async def run() -> int:
         async with Server(respond) as server:
@@ -187,6 +188,7 @@ def test_hosts_at_one_address_share_its_limit(monkeypatch: pytest.MonkeyPatch) -
             seeds = [f"http://h{number}.example:{server.port}/" for number in range(40)]
             config = CrawlConfig(
                 seeds=seeds,
+                store=StoreConfig(duplicates="all"),
                 stop=StopConfig(seconds=60.0),
                 frontier=FrontierConfig(delay=0.04, delay_factor=0.0, per_address=3),
                 fetch=FetchConfig(contact="me@example.org", robots=False, allow=("127.0.0.0/8",)),

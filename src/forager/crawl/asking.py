@@ -13,12 +13,13 @@ from forager.crawl.build import Ask, HostRules, OpenWeb
 from forager.crawl.flights import CROWDED_OUT
 from forager.crawl.health import Setback
 from forager.crawl.revisits import NOT_MODIFIED, Revisits, is_same, unchanged, validators
-from forager.crawl.screening import parts_of, screen, without_body
+from forager.crawl.screening import likeness, parts_of, screen, without_body
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.fetch.failures import backoff
 from forager.store import SeenPage
 from forager.types import (
+    FIRST_OF_ALL,
     Answer,
     Candidate,
     Failure,
@@ -90,11 +91,14 @@ class Asker:
         log: CrawlLog,
         sow: Callable[[Sequence[Url]], None],
         revisits: Revisits,
+        *,
+        copies: bool,
     ) -> None:
-        """`sow` is told of sitemaps."""
+        """`sow` is told of sitemaps. `copies`: pages are kept also if they are copies of others."""
         self._web, self._limits, self._clock, self._log = web, limits, clock, log
         self._facts, self._frontier, self._stats, self._health = state.facts, state.frontier, state.stats, state.health
         self._step, self._read, self._sow, self._revisits = step, read, sow, revisits
+        self._twins, self._copies = state.twins, copies
 
     async def visit(self, candidate: Candidate) -> Visit | Miss | None:
         """Ask for a link's target and take in what comes, under a lease on its lane."""
@@ -135,6 +139,9 @@ class Asker:
             turn.rest = max(turn.rest, until - self._clock.now())
 
     async def _ask(self, turn: _Turn, url: Url) -> Visit | Miss | None:
+        if turn.page is None and turn.candidate.score < FIRST_OF_ALL and self._step.is_trap(url):
+            trap = Failure(url, Reason.TRAP, "one of too many URLs that bring the same")
+            return self._missed(trap, trap, self._trace(turn))
         address = await self._locate(turn, url)
         if isinstance(address, Failure):
             return self._failed(turn, address, self._trace(turn))
@@ -239,7 +246,7 @@ class Asker:
             self._step.same(unchanged(answer), trace)
             return None
         self._stats.rejected.update({f"{what} of a page": count for what, count in page.left_out.items()})
-        seen = screen(answer, page, self._web.agent, self._clock.utc(), declared=self._step.follows_declared)
+        seen = screen(answer, page, self._web.agent, self._clock.utc(), declared=self._step.limits.declared)
         if seen.onward is not None:
             moved = Redirect(answer.url, seen.onward, answer.status, answer.seconds, answer.exchange)
             return self._step.redirect(moved, turn.candidate, trace)
@@ -249,8 +256,23 @@ class Asker:
         if page.is_listing:
             await self._take_listing(answer, page, trace)
             return None
-        links = None if seen.follows else page.links.take(())
-        return self._take_page(Arrival(lambda: (answer, page), trace, passing=seen.passing, links=links, kept=kept))
+        arrival = Arrival(lambda: (answer, page), trace, passing=seen.passing, kept=kept)
+        arrival = arrival if seen.follows else replace(arrival, links=page.links.take(()))
+        return self._take_page(arrival) if seen.passing or turn.page else self._take_new(arrival)
+
+    def _take_new(self, arrival: Arrival) -> Visit | Miss | None:
+        """A page that we may have under another URL."""
+        if self._copies and not self._step.limits.traps:
+            return self._take_page(arrival)
+        answer, trace = arrival.answer, arrival.trace
+        like = likeness(answer, arrival.page, trace.id, self._twins)
+        if like.copy_of is None or self._copies:
+            return self._take_page(replace(arrival, likeness=like))
+        detail = f"{'a copy of' if like.exact else 'nearly'} {self._facts.addresses[like.copy_of]}"
+        kept = without_body(answer, Reason.DUPLICATE, detail)
+        if like.exact:  # all its links are known, but for those that lead further into a mirror
+            return self._step.miss(kept, kept, trace, like)
+        return self._take_page(replace(arrival, passing=Reason.DUPLICATE, kept=kept, likeness=like))
 
     async def _parse(self, answer: Fetch) -> Page | Failure:
         large = _is_large(answer.body if answer.rendered is None else answer.rendered)

@@ -53,7 +53,9 @@ def scope_of(config: CrawlConfig, seeds: list[Url]) -> Scope:
 def link_limits_of(config: CrawlConfig) -> LinkLimits:
     frontier = config.frontier
     scope = config.scope
-    return LinkLimits(frontier.links_per_page, frontier.hosts_per_page, scope.nofollow, scope.declared, scope.feeds)
+    return LinkLimits(
+        frontier.links_per_page, frontier.hosts_per_page, scope.nofollow, scope.declared, scope.feeds, scope.traps
+    )
 
 
 def critic_of(config: CrawlConfig) -> Critic:

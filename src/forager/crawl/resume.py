@@ -19,7 +19,7 @@ import numpy as np
 
 from forager.clock import Clock
 from forager.config import CrawlConfig
-from forager.crawl.build import rules_of, scope_of, seeds_of
+from forager.crawl.build import link_limits_of, rules_of, scope_of, seeds_of
 from forager.crawl.health import MAY_PASS
 from forager.crawl.keeper import LastCheckpoint, StoreKeeper
 from forager.crawl.loop import Crawl
@@ -27,7 +27,7 @@ from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.errors import ForagerError
 from forager.store import NewUrl, ReturnedUrl, Store, Stored, UrlColumns
-from forager.store.journal import judgement_of, learnt_of, unpack_links
+from forager.store.journal import judgement_of, learnt_of, likeness_of, unpack_links
 from forager.types import (
     FIRST_OF_ALL,
     Candidate,
@@ -72,7 +72,7 @@ def resume(
     state = CrawlState.empty(strategy, config.frontier, rest_until=rest_until, folder=folder)
     seeds = seeds_of(config, rules)
     scope = scope_of(config, seeds)
-    step = Step(state, critic=critic, strategy=strategy, scope=scope)
+    step = Step(state, critic=critic, strategy=strategy, scope=scope, limits=link_limits_of(config))
     last = LastCheckpoint()
     learnt = checkpoint[0] if checkpoint else -1
     for record in Playback(store, state, step, partial(parse, rules=rules), clock, learnt):
@@ -193,12 +193,19 @@ class Playback:
         else:
             miss = Miss(names[record.answered], trace, Reason(record.reason), record.detail)
             self.step.tell(miss, learnt=learnt)
+            copy = likeness_of(record)
+            if copy:
+                self.step.saw(record.answered, record.parent, copy)
 
     def _arrival(self, record: Stored, trace: Trace, learnt: bool) -> Arrival:
         ids, scored = unpack_links(record.links)
         read = partial(self._archived, record.seq)
         judgement = None if self.judged_anew else judgement_of(record)
-        return Arrival(read, trace, ids, judgement, None if self.anew else scored, learnt)
+        return Arrival(
+            *(read, trace, ids, judgement, None if self.anew else scored, learnt),
+            likeness=likeness_of(record),
+            parent=record.parent,
+        )
 
     def _passage(self, record: Stored, trace: Trace) -> Arrival:
         """What is no page is not judged again, and scored again only if the archive has it."""
@@ -207,7 +214,12 @@ class Playback:
         if self.anew:
             scored = None if self.recorded.holds(record.seq, whole=True) else ScoredLinks(stored.scores)
         read = partial(self._archived, record.seq)
-        return Arrival(read, trace, ids, judgement_of(record), scored, passing=Reason(record.reason))
+        return Arrival(
+            *(read, trace, ids, judgement_of(record), scored),
+            passing=Reason(record.reason),
+            likeness=likeness_of(record),
+            parent=record.parent,
+        )
 
     def _trace(self, record: Stored) -> Trace:
         """The trace as the strategy saw it; without its inlinks if no strategy looks at it."""

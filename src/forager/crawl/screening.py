@@ -11,7 +11,11 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from forager.types import Failure, Fetch, Links, Page, Reason, Url
+from forager.frontier import Twins
+from forager.frontier.twins import sketch
+from forager.store.journal import rendered_key
+from forager.store.warc import digest
+from forager.types import Failure, Fetch, Likeness, Links, Page, Reason, Url
 from forager.web.directives import directives, header_values
 
 FEW_WORDS = 50  # a page with fewer that refreshes to another one is a redirect
@@ -44,6 +48,15 @@ def screen(answer: Fetch, page: Page, agent: str, now: datetime, *, declared: bo
 
 
 _PLAIN = Screening()
+
+
+def likeness(answer: Fetch, page: Page, id: int, twins: Twins) -> Likeness:
+    """What a page is like, and whether we have it already. Behind a page that scripts make, the body is often the same
+    for all pages of a site, so there only the words count."""
+    key = digest(answer.body).encode() if answer.rendered is None else rendered_key(id)
+    drawn = sketch(page)
+    twin = twins.find(key, drawn)
+    return Likeness(key, drawn) if twin is None else Likeness(key, drawn, twin.id, twin.exact)
 
 
 def without_body(answer: Fetch, reason: Reason, detail: str) -> Failure:

@@ -13,18 +13,21 @@ from typing import Self
 from forager.config import FrontierConfig
 from forager.crawl.health import Health
 from forager.crawl.stats import CrawlStats
-from forager.frontier import Budgets, LaneFrontier
+from forager.frontier import Budgets, LaneFrontier, Twins
 from forager.frontier.facts import Facts
 from forager.types import Learns, Strategy
+from forager.web.traps import Traps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrawlState:
-    """Facts, order, how the hosts are, and figures."""
+    """Facts, order, how the hosts are, which pages are alike and which URLs are traps, and figures."""
 
     facts: Facts
     frontier: LaneFrontier
     health: Health
+    twins: Twins = field(default_factory=Twins)
+    traps: Traps = field(default_factory=Traps)
     stats: CrawlStats = field(default_factory=CrawlStats)
 
     @classmethod

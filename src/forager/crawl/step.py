@@ -32,6 +32,7 @@ from forager.types import (
     Ids,
     Judgement,
     Learns,
+    Likeness,
     Links,
     Mask,
     Miss,
@@ -48,6 +49,7 @@ from forager.types import (
 )
 from forager.web.page.declared import DECLARED, FEED, followable
 from forager.web.scope import Scope
+from forager.web.traps import LOOKED_AT
 
 HOPS = 5  # redirects followed one after the other
 Reader: TypeAlias = Callable[[Fetch], Page | Failure]  # page.parse, or a cache before it
@@ -62,6 +64,7 @@ class LinkLimits:
     nofollow: bool = False  # links with rel=nofollow are left out
     declared: bool = True  # what the head of a page names is followed too: its canonical URL, other languages …
     feeds: bool = True  # and its feeds
+    traps: bool = True  # links of patterns that bring the same again and again are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,8 @@ class Arrival:
     passing: Reason | None = None  # why it is no page of the collection, although its links are followed
     links: Links | None = None  # to choose from; None: those of the page
     kept: Answer | None = None  # what is kept of the answer; None: all of it
+    likeness: Likeness | None = None  # None: nobody has looked
+    parent: int | None = None  # id of the page whose link was followed, -1 for a seed; None: the trace says it
 
     @cached_property
     def _came(self) -> tuple[Fetch, Page]:
@@ -105,7 +110,7 @@ class Step:
         keep: Callable[[Taken], None] | None = None,
     ) -> None:
         self._state, self._facts, self._frontier, self._stats = state, state.facts, state.frontier, state.stats
-        self._critic, self._strategy, self._scope, self._limits, self._keep = critic, strategy, scope, limits, keep
+        self._critic, self._strategy, self._scope, self.limits, self._keep = critic, strategy, scope, limits, keep
         self._learner = strategy if isinstance(strategy, Learns) else None
         self._rescorer = strategy if isinstance(strategy, Rescores) else None
 
@@ -123,11 +128,6 @@ class Step:
         self._frontier.again(ids, hosts, self._facts.addresses.sites.take(hosts), scores)
         for url in urls:
             self._state.health.attempts.pop(url.id, None)
-
-    @property
-    def follows_declared(self) -> bool:
-        """Whether what a page declares, such as a refresh, is followed."""
-        return self._limits.declared
 
     @property
     def learns(self) -> bool:
@@ -162,11 +162,15 @@ class Step:
             self._stats.count_page(judgement.relevance)
         scored = arrival.scored or self._strategy.score(visit())
         facts.found(trace.id, ids, scored, self.offer(ids, scored.scores))
+        if arrival.likeness and not again:
+            self._remember(arrival, judgement.relevance, range(before, len(facts.addresses)))
         if arrival.scored:
             return None
         if self._keep:
             kept = arrival.kept or arrival.answer
-            self._keep(Taken(kept, trace, visit(), before, ids, scored, passing=arrival.passing))
+            self._keep(
+                Taken(kept, trace, visit(), before, ids, scored, passing=arrival.passing, likeness=arrival.likeness)
+            )
         return visit()
 
     def _count(self, passing: Reason | None) -> None:
@@ -174,6 +178,32 @@ class Step:
             self._stats.passed[passing] += 1
         else:
             self._stats.revisits["changed"] += 1
+
+    def _remember(self, arrival: Arrival, relevance: float, brought: range) -> None:
+        """Note what a page is like, so that copies of it and traps are recognised."""
+        likeness = arrival.likeness
+        assert likeness is not None
+        if likeness.copy_of is None:
+            self._state.twins.add(arrival.trace.id, likeness.digest, likeness.sketch)
+        parent = _parent(arrival.trace) if arrival.parent is None else arrival.parent
+        self.saw(arrival.trace.id, parent, likeness, relevance, brought)
+
+    def saw(self, id: int, parent: int, likeness: Likeness, relevance: float = 0.0, brought: range = range(0)) -> None:
+        """Note what came of a URL, so that traps are recognised. `brought`: ids of the URLs first found there."""
+        if self.limits.traps:
+            names, copy = self._facts.addresses, likeness.copy_of is not None
+            self._state.traps.saw(
+                names[id],
+                names[parent] if parent >= 0 else None,
+                relevance=relevance,
+                twin=copy,
+                thin=not likeness.sketch,
+                brought=[names[new] for new in brought[:LOOKED_AT]],
+            )
+
+    def is_trap(self, url: Url) -> bool:
+        """Whether a URL is one of too many that bring the same."""
+        return self.limits.traps and self._state.traps.holds_back(url)
 
     def _links_of(self, arrival: Arrival) -> tuple[Links | None, Ids]:
         """The links to follow, with their ids. A stored page has the ids; its links are looked up if somebody asks."""
@@ -197,13 +227,18 @@ class Step:
 
     def _within_limits(self, links: Links, rows: list[int]) -> list[int]:
         """The rows that the limits let through; what they leave out is counted."""
-        limits, before = self._limits, rows
+        limits, before = self.limits, rows
         if limits.nofollow:
             rows = [row for row in rows if "nofollow" not in links.rels[row].lower().split()]
             self._stats.rejected["nofollow"] += len(before) - len(rows)
         if not (limits.declared and limits.feeds):
             unwanted = {*(() if limits.declared else DECLARED), *(() if limits.feeds else (FEED,))}
             rows = [row for row in rows if links.rels[row] not in unwanted]
+        if limits.traps and rows:
+            admitted = self._state.traps.admit([links.targets[row] for row in rows])
+            if not admitted.all():
+                self._stats.rejected["trap"] += len(rows) - int(admitted.sum())
+                rows = [row for row, good in zip(rows, admitted.tolist(), strict=True) if good]
         if len(rows) > limits.links:
             self._stats.rejected["links of a page"] += len(rows) - limits.links
             rows = rows[: limits.links]
@@ -223,10 +258,14 @@ class Step:
 
     # ---- no page
 
-    def miss(self, failure: Failure, answer: Answer, trace: Trace) -> Miss:
-        """Take in that there is no page, and why. The failure may be what became of another answer."""
+    def miss(self, failure: Failure, answer: Answer, trace: Trace, likeness: Likeness | None = None) -> Miss:
+        """Take in that there is no page, and why. The failure may be what became of another answer. `likeness`: of a
+        copy."""
         miss = self.tell(Miss(failure.url, trace, failure.reason, failure.detail))
-        self._put(answer, trace, miss, _NO_IDS)
+        if likeness:
+            self.saw(trace.id, _parent(trace), likeness)
+        if self._keep:
+            self._keep(Taken(answer, trace, miss, len(self._facts.addresses), _NO_IDS, likeness=likeness))
         return miss
 
     def put_off(self, failure: Failure, trace: Trace, setback: Setback) -> None:
@@ -268,6 +307,8 @@ class Step:
         """Why a redirect is not followed, if it is not."""
         if self._facts.hops(trace.id) >= HOPS:
             return Failure(answer.url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}")
+        if self.is_trap(answer.target):
+            return Failure(answer.url, Reason.TRAP, f"leads to {answer.target}")
         admission = self._scope.admit([answer.target], trace.depth)
         if not admission.rows:
             self._stats.rejected += admission.rejected
@@ -321,6 +362,11 @@ class Step:
         first = self._facts.comes_first(ids)
         kept = self._frontier.add(ids, hosts, sites, _first_where(first, scores))
         return kept & ~first
+
+
+def _parent(trace: Trace) -> int:
+    """The id of the page whose link was followed, -1 for a seed."""
+    return int(trace.inlinks.sources[0]) if len(trace.inlinks.sources) else -1
 
 
 def _first_where(first: Mask, scores: Floats) -> Floats:

@@ -13,9 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.store.records import NewUrl, Record, RecordOutcome, Rejudged, Stored
-from forager.types import Failure, Fetch, Ids, Judgement, Miss, Parts, Ragged, Redirect, ScoredLinks, Taken, Url, Visit
+from forager.types import (
+    Failure,
+    Fetch,
+    Ids,
+    Judgement,
+    Likeness,
+    Miss,
+    Parts,
+    Ragged,
+    Redirect,
+    ScoredLinks,
+    Taken,
+    Url,
+    Visit,
+)
 
 _LEARNT = "strategy."  # before the names of the strategy's own parts in a checkpoint
+_RENDERED = b"r"  # behind the sketch of a page that a browser showed; sketches have an even length
 _NO_TOPICS = np.empty(0, np.float32)
 
 
@@ -63,7 +78,30 @@ def record_of(taken: Taken, names: UrlNames, *, seq: int, at: datetime) -> Recor
         redirects=[(trace.id, int(taken.ids[0]))] if moved else [],
         rest=taken.rest,
         attempt=taken.attempt,
+        copy_of=taken.likeness.copy_of if taken.likeness else None,
+        sketch=_stored_sketch(taken),
     )
+
+
+def _stored_sketch(taken: Taken) -> bytes | None:
+    if taken.likeness is None:
+        return None
+    shown = isinstance(taken.answer, Fetch) and taken.answer.rendered is not None
+    return taken.likeness.sketch + (_RENDERED if shown else b"")
+
+
+def likeness_of(record: Stored) -> Likeness | None:
+    """What is stored of the likeness of a page. None: nobody had looked."""
+    if record.sketch is None or record.digest is None:
+        return None
+    shown = len(record.sketch) % 2 == 1
+    key = rendered_key(record.answered) if shown else record.digest.encode()
+    return Likeness(key, record.sketch.removesuffix(_RENDERED) if shown else record.sketch, record.copy_of)
+
+
+def rendered_key(id: int) -> bytes:
+    """Instead of a digest, for a page that a browser showed: nothing else is the same."""
+    return b"rendered %d" % id
 
 
 def judgement_of(record: Stored) -> Judgement:
