@@ -18,8 +18,10 @@ import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
+from forager.clock import WallClock
+from forager.crawl.audit import lost_urls
 from forager.errors import ForagerError
-from forager.store import Catalogue
+from forager.store import Catalogue, RecordedProject
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server.log import read_log
 from tests.network.client_log import requests_sent, too_early
@@ -74,6 +76,12 @@ def finish(crawl: subprocess.Popen[str], timeout: float = 60) -> tuple[int, str]
 def pages_of(folder: Path) -> list[str]:
     with Catalogue(folder) as catalogue:
         return [entry.url for entry in catalogue.pages()]
+
+
+def lost(folder: Path) -> list[str]:
+    """The URLs that are neither waiting nor answered."""
+    with RecordedProject(folder) as recorded:
+        return [str(url) for url in lost_urls(recorded, WallClock())]
 
 
 def wait_for_pages(folder: Path, count: int) -> None:
@@ -146,10 +154,12 @@ def test_killed_twenty_times_it_ends_with_the_same_pages_and_asks_for_none_again
         crawl.kill()
         crawl.communicate()
         acknowledged.append((time.monotonic(), set(pages_of(folder))))
+        assert lost(folder) == []
     code, said = finish(start(folder, sent))
     assert code == 0, said
     assert sorted(pages_of(folder)) == sorted(whole)
     assert archived(folder) == Counter(whole)
+    assert run("verify", str(folder)).returncode == 0
     time.sleep(0.6)  # the server writes its log every half second
     seen = read_log(log)[first:]
     requests = [(each.arrived, f"http://{each.host}{each.target}") for each in seen if each.target != "/robots.txt"]
