@@ -31,6 +31,7 @@ from forager.project import Project
 from forager.store import RecordedProject
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 
+ROOT = Path(__file__).parents[1]
 SAMPLES, LOG = "samples.tsv", "requests.log"
 DELAY = 0.05  # seconds between two requests to a host
 STUCK = 300.0  # seconds without a page after which the crawl is said to be stuck
@@ -107,7 +108,7 @@ def served(plan: SoakPlan, log: Path) -> Iterator[tuple[int, dict[str, int]]]:
     options = {"numbers": json.dumps(plan.numbers), "faults": json.dumps(plan.faults), "slowness": 0, "log": log}
     command = [sys.executable, "-m", "forager_lab.webs.server", *(f"--{name}={told}" for name, told in options.items())]
     happened: dict[str, int] = {}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
         assert server.stdin
         assert server.stdout
         try:
@@ -134,7 +135,7 @@ async def crawl(folder: Path, every: int) -> None:
 
 def start(folder: Path, every: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "bench.soak", "--crawl", str(folder), "--every", str(every)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 # ---- the run
@@ -143,7 +144,8 @@ def start(folder: Path, every: int) -> subprocess.Popen[str]:
 def soak(plan: SoakPlan, folder: Path) -> list[Line]:
     """Crawl the web of a plan under its faults, kill the crawl again and again, and compare what came of it."""
     chance, every = random.Random(plan.seed), max(20, plan.pages // 400)
-    project, log = folder / "project", folder / LOG
+    project, log = folder.resolve() / "project", folder.resolve() / LOG
+    folder.mkdir(parents=True, exist_ok=True)
     began, kills = time.monotonic(), list[Kill]()
     with served(plan, log) as (port, happened):
         Project.create(project, plan.config(port), list(ProceduralWeb(plan.web).homes()))

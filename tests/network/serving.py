@@ -14,13 +14,12 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def served(log: Path, *, slowness: float = 0, port: int = 0, outages: Any = (), **numbers: object) -> Iterator[int]:
-    """The port of a server that lives as long as the block. `outages`: after how many requests, seconds, host or "";
-    the other numbers are those of its WebPlan."""
-    options = {"port": port, "slowness": slowness, "numbers": json.dumps(numbers)}
-    words = [f"--{name}={value}" for name, value in options.items()]
-    faults = f"--faults={json.dumps({'outages': outages})}"
-    command = [sys.executable, "-m", "forager_lab.webs.server", "--log", str(log), *words, faults]
+def served(log: Path, **numbers: Any) -> Iterator[int]:
+    """The port of a server that lives as long as the block. The numbers are those of its WebPlan, besides slowness,
+    port and outages (after how many requests, seconds, host or "")."""
+    options = {"log": log, "port": numbers.pop("port", 0), "slowness": numbers.pop("slowness", 0)}
+    options |= {"faults": json.dumps({"outages": numbers.pop("outages", ())}), "numbers": json.dumps(numbers)}
+    command = [sys.executable, "-m", "forager_lab.webs.server", *(f"--{name}={told}" for name, told in options.items())]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
         assert server.stdout
         assert server.stdin
