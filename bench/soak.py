@@ -34,7 +34,7 @@ from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 ROOT = Path(__file__).parents[1]
 SAMPLES, LOG = "samples.tsv", "requests.log"
 DELAY = 0.05  # seconds between two requests to a host
-STUCK = 300.0  # seconds without a page after which the crawl is said to be stuck
+STUCK = 1_200.0  # seconds without a page after which the crawl is said to be stuck
 CONFIG = """
 [critic]
 name = "predicate"
@@ -151,13 +151,14 @@ def soak(plan: SoakPlan, folder: Path) -> list[Line]:
         Project.create(project, plan.config(port), list(ProceduralWeb(plan.web).homes()))
         for number in range(1, plan.kills + 1):
             with start(project, every) as running:
-                if number == plan.kills // 2 + 1:
-                    time.sleep(0.5 + chance.random())  # it is resuming
-                else:
-                    wait_for(project, running, plan.pages * number // (plan.kills + 1))
-                time.sleep(0.3 * chance.random())
-                running.kill()
-                running.wait()
+                try:
+                    if number == plan.kills // 2 + 1:
+                        time.sleep(0.5 + chance.random())  # it is resuming
+                    else:
+                        wait_for(project, running, plan.pages * number // (plan.kills + 1))
+                    time.sleep(0.3 * chance.random())
+                finally:
+                    running.kill()
             kills.append(after_kill(project))
             tell(f"kill {number}: {kills[-1].pages} pages, {len(kills[-1].lost)} lost", began)
         with start(project, every) as running:
