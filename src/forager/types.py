@@ -428,6 +428,7 @@ class Taken:
     passing: Reason | None = None  # why a visit is no page of the collection, although its links are followed
     rest: float = 0.0  # seconds that the host rests after a failure that may pass; inf: for the rest of the session
     attempt: int = 0  # how often the link has failed so far, if that counts
+    unfinished: bool = False  # it is one part of an answer, and others follow
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -77,6 +77,7 @@ class Arrival:
     passing: Reason | None = None  # why it is no page of the collection, although its links are followed
     links: Links | None = None  # to choose from; None: those of the page
     kept: Answer | None = None  # what is kept of the answer; None: all of it
+    unfinished: bool = False  # it is one part of an answer, and others follow
 
     @cached_property
     def _came(self) -> tuple[Fetch, Page]:
@@ -162,7 +163,8 @@ class Step:
             return None
         if self._keep:
             kept = arrival.kept or arrival.answer
-            self._keep(Taken(kept, trace, visit(), before, ids, scored, passing=arrival.passing))
+            came = (kept, trace, visit(), before, ids, scored)
+            self._keep(Taken(*came, passing=arrival.passing, unfinished=arrival.unfinished))
         return visit()
 
     def _links_of(self, arrival: Arrival) -> tuple[Links | None, Ids]:
