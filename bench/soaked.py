@@ -16,7 +16,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from fastwarc.warc import ArchiveIterator, WarcRecordType
@@ -32,6 +32,7 @@ from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server.faults import Fault, fault_plan
 from forager_lab.webs.server.log import LoggedRequest, impolite, read_log
 
+Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 PAGE, MOVED, LISTING, RETRY = (
     "page",
     "moved",
@@ -40,7 +41,8 @@ PAGE, MOVED, LISTING, RETRY = (
 )  # what can become of a URL, besides the reasons of misses
 LEADS_NOWHERE_NEW = {"bad-redirect", "duplicate"}  # misses of redirects
 ROBOTS = "/robots.txt"
-MOST_BYTES, MOST_RISE = 4_096, 0.10  # that a page may take in memory; by how much requests may become slower in a run
+MOST_BYTES, MOST_RISE = 4_096, 0.10  # that a page may take in memory; by how much pages may become slower in a run
+UNIT = 100_000  # pages
 TAIL = 0.95  # of the pages
 
 
@@ -243,50 +245,55 @@ def read_samples(file: Path) -> list[Sample]:
 
 def flat(samples: Sequence[Sample]) -> list[Line]:
     """How memory and CPU time change with the pages. The figures of a process count from its third sample on: at first
-    it asks every host for robots.txt. The end does not count, where few pages come because links that failed wait."""
+    it asks every host for robots.txt. The end does not count, where few pages come because links that failed wait.
+    Requests that bring no page become more in the course of a crawl; what they take is taken out."""
     some = [sample for sample in samples if sample.pages <= TAIL * samples[-1].pages]
     steps = [(a, b) for a, b in pairwise(some) if a.process == b.process and a.pages < b.pages]
     late = [(a, b) for (before, _), (a, b) in pairwise(steps) if before.process == a.process]
     if len(late) < 10:
         return []
-    at = np.array([b.pages for _, b in late], float)
-    used = np.array([1e3 * (b.cpu - a.cpu) for a, b in late])
-    page = slope(at, used / [b.pages - a.pages for a, b in late])
-    request = slope(at, used / [b.requests - a.requests for a, b in late])
-    memory = slope(at, np.array([b.memory for _, b in late], float))
+    pages = np.array([b.pages - a.pages for a, b in late], float)
+    others = np.array([b.requests - a.requests for a, b in late], float) - pages  # requests that brought no page
+    at, one = np.array([b.pages for _, b in late], float) / UNIT, np.ones(len(late))
+    time = slope(np.array([1e3 * (b.cpu - a.cpu) for a, b in late]) / pages, [at, one, others / pages])
+    memory = slope(np.array([b.memory for _, b in late]) / UNIT, [at, one])
+    first, rises = time.others[0], time.low * float(at[-1] - at[0])
     peak = max(sample.memory for sample in samples) / 1e6
-    rises = request.low * float(at[-1] - at[0]) / request.mean
     return [
-        Line("flat: CPU time of a page", f"{page.mean:.2f} ms, {page.told(1e5)} per 100,000 pages", []),
         Line(
-            "flat: CPU time of a request",
-            f"{request.mean:.2f} ms, {request.told(1e5)} per 100,000 pages",
-            [f"rises by {rises:.0%} at least in the run"] if rises > MOST_RISE else [],
+            f"flat: CPU ms of a page, per {UNIT:,} pages",
+            f"{first:.2f} {time}",
+            [f"rises by {rises:.2f} ms at least in the run"] if rises > MOST_RISE * first else [],
         ),
         Line(
-            "flat: memory",
-            f"at most {peak:.0f} MB, {memory.told(1)} bytes a page",
+            f"flat: bytes of memory a page ({peak:.0f} MB at most)",
+            f"{memory.at:+.0f} [{memory.low:+.0f}, {memory.high:+.0f}]",
             [f"{memory.low:.0f} bytes a page at least"] if memory.low > MOST_BYTES else [],
         ),
     ]
 
 
 class Slope(NamedTuple):
-    """A line through points, with the ends of the 95 % interval of its slope."""
+    """How much something grows with the first of its causes, with the ends of the 95 % interval."""
 
     at: float
     low: float
     high: float
-    mean: float  # of the heights
+    others: list[float]  # the same for the other causes
 
-    def told(self, unit: float) -> str:
-        return f"{unit * self.at:+.3g} [{unit * self.low:+.3g}, {unit * self.high:+.3g}]"
+    def __str__(self) -> str:
+        return f"{self.at:+.3g} [{self.low:+.3g}, {self.high:+.3g}]"
 
 
-def slope(at: np.ndarray[Any, Any], heights: np.ndarray[Any, Any]) -> Slope:
-    line = stats.linregress(at, heights)
-    half = float(stats.t.ppf(0.975, len(at) - 2) * line.stderr)
-    return Slope(float(line.slope), float(line.slope) - half, float(line.slope) + half, float(heights.mean()))
+def slope(found: Numbers, causes: Sequence[Numbers]) -> Slope:
+    """By least squares."""
+    known = np.column_stack(causes)
+    inverse = np.linalg.pinv(known.T @ known)
+    factors = inverse @ known.T @ found
+    free = len(found) - known.shape[1]
+    error = float(np.sqrt(((found - known @ factors) ** 2).sum() / free * inverse[0, 0]))
+    half = float(stats.t.ppf(0.975, free)) * error
+    return Slope(float(factors[0]), float(factors[0]) - half, float(factors[0]) + half, factors[1:].tolist())
 
 
 def _all(lists: Iterator[list[str]]) -> list[str]:
