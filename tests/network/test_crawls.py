@@ -102,10 +102,13 @@ def archived(folder: Path) -> Counter[str]:
     for file in sorted((folder / "warc").glob("*.warc.gz")):
         with file.open("rb") as stream:
             for record in ArchiveIterator(stream, check_digests="raise"):
+                if record.rec_type != "response":
+                    continue
                 whole = (
                     record.rec_headers.get_header("WARC-Truncated") is None
                 )  # of a refused type only the head is kept
-                if record.rec_type == "response" and whole and record.http_headers.get_statuscode() == "200":
+                page = (record.http_headers.get_header("Content-Type") or "").startswith("text/html")
+                if whole and page and record.http_headers.get_statuscode() == "200":
                     found[record.rec_headers.get_header("WARC-Target-URI")] += 1
                     record.content_stream().read()
     return found
