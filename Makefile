@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 # a folder of recorded webs, for `make lab` and the studies
 WEBS ?=
+# of the web that `make soak` crawls
+PAGES ?= 200000
 
-.PHONY: demo test lint lab study-webs study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies clean
+.PHONY: demo test lint lab study-webs study-apprentice study-paths study-lexical bench bench-frontier bench-stages bench-strategies soak clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -55,6 +57,10 @@ bench-strategies: $(VENV)/ready
 
 bench-stages: $(VENV)/ready
 	$(BIN)/python -m bench.stages
+
+# hours, with 200,000 pages
+soak: $(VENV)/ready
+	$(BIN)/python -m bench.soak --pages $(PAGES)
 
 clean:
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache

@@ -438,6 +438,7 @@ class Taken:
     rest: float = 0.0  # seconds that the host rests after a failure that may pass; inf: for the rest of the session
     attempt: int = 0  # how often the link has failed so far, if that counts
     likeness: Likeness | None = None  # None: nobody has looked
+    unfinished: bool = False  # it is one part of an answer, and others follow
 
 
 @dataclass(frozen=True, slots=True, eq=False)

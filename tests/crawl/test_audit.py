@@ -10,10 +10,10 @@ import pytest
 from forager.clock import VirtualClock
 from forager.config import FrontierConfig
 from forager.crawl.audit import lost_urls
-from forager.store import RecordedProject, Store
-from forager.types import Failure, Reason, Redirect, Strategy, Url
+from forager.store import Record, RecordedProject, Store
+from forager.types import Failure, Fetch, Reason, Redirect, Strategy, Url
 from tests.contracts.test_strategies import MAKERS
-from tests.crawl.test_resuming import crawl, web
+from tests.crawl.test_resuming import Dying, crawl, web
 from tests.small_web import SmallWeb, html, url
 
 
@@ -53,6 +53,37 @@ def test_wherever_it_is_killed_no_url_is_lost(tmp_path: Path, make: Callable[[],
             outcomes = [record.outcome for record in store.records()]
         assert outcomes.count("page") == 12
         assert max(asked.requests().values(), default=1) == 1
+
+
+def listing(count: int = 9) -> SmallWeb:
+    """A sitemap, and the pages that only it names."""
+    pages: dict[Url, str | Redirect | Failure | Fetch] = {url(f"/new-{n}"): html(f"bird {n}") for n in range(count)}
+    named = "".join(f"<url><loc>{place}</loc></url>" for place in pages)
+    sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{named}</urlset>'
+    pages |= {
+        url("/bird-0"): Fetch(url("/bird-0"), sitemap.encode(), "application/xml"),
+        url("/stone-1"): html("stone"),
+    }
+    return SmallWeb(pages)  # type: ignore[arg-type]
+
+
+def test_a_kill_between_two_parts_of_a_sitemap_loses_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add = Dying.add
+
+    def add_and_commit(store: Dying, record: Record) -> None:
+        add(store, record)
+        store.commit()
+
+    monkeypatch.setattr("forager.crawl.asking.PART", 2)
+    monkeypatch.setattr(Dying, "add", add_and_commit)
+    for after in range(1, 15):
+        folder = tmp_path / str(after)
+        crawl(folder, MAKERS["breadth-first"], after, listing())
+        assert lost(folder) == []
+        made, _ = crawl(folder, MAKERS["breadth-first"], None, listing())
+        assert made.stats.pages == 10
+        assert lost(folder) == []
+        assert crawl(folder, MAKERS["breadth-first"], None, listing())[1].asked == []
 
 
 def test_a_target_that_fails_for_the_moment_waits_over_a_restart(tmp_path: Path) -> None:

@@ -71,6 +71,15 @@ def test_a_silent_host_is_given_up_in_the_end(answered: bool, patience: float) -
     assert health.given_up == [0 if answered else 9]
 
 
+def test_all_that_was_in_flight_when_the_network_went_down_does_not_put_off_the_first_try() -> None:
+    health = healthy(64)
+    setbacks = [health.setback(AWAY, host, host, 1.0 + host / 1000) for host in range(64)]
+    assert health.network.probe_at == pytest.approx(1.0 + FIRST_PROBE, abs=0.1)
+    assert max(setback.rest for setback in setbacks[3:]) <= FIRST_PROBE
+    health.setback(AWAY, 0, 0, health.network.probe_at)
+    assert health.network.probe_at > 1.0 + 2.4 * FIRST_PROBE
+
+
 def test_hosts_that_fall_silent_together_mean_that_our_network_is_down() -> None:
     health = healthy()
     for host in range(3):

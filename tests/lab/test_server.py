@@ -489,6 +489,21 @@ def test_it_ends_when_its_input_closes(tmp_path: Path) -> None:
     assert [(seen.host, seen.target) for seen in read_log(tmp_path / "log")] == [(host, "/")]
 
 
+def test_its_web_and_its_faults_can_be_given() -> None:
+    homes = list(ProceduralWeb(WebPlan(hosts=3, seed=5)).homes())
+    away = homes[0].removeprefix("http://").rstrip("/")
+    there = homes[1].removeprefix("http://").rstrip("/")
+    faults = json.dumps({"outages": [[0, 60.0, away]]})
+    with process("--seed", "5", "--numbers", '{"hosts": 3}', "--faults", faults) as (server, port):
+        assert ask(port, get(host=there, more="Connection: close\r\n")).startswith(b"HTTP/1.1 200")
+        with suppress(ConnectionResetError):
+            assert ask(port, get(host=away, more="Connection: close\r\n")) == b""
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.close()
+        assert json.loads(server.stdout.readline()) == {"away": 1}
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_at_a_signal_with_its_log_whole(number: signal.Signals, tmp_path: Path) -> None:
     with process("--log", str(tmp_path / "log")) as (server, port), socket.socket() as connection:

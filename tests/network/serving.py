@@ -1,12 +1,7 @@
-"""A small procedural web, served by a process of its own until its standard input closes.
-
-python -m tests.network.serving LOGFILE [name=value …]      the numbers of its WebPlan, slowness, port,
-                                                            share (of faults), outages ([[after, seconds, host], …])
-"""
+"""A small procedural web, served by a process of its own."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -15,18 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from forager_lab.webs.procedural import ProceduralWeb, WebPlan
-from forager_lab.webs.server import Server
-from forager_lab.webs.server.faults import FaultPlan, Outage
-
 ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def served(log: Path, **numbers: object) -> Iterator[int]:
-    """The port of a server that lives as long as the block."""
-    words = [f"{name}={json.dumps(value)}" for name, value in numbers.items()]
-    command = [sys.executable, "-m", "tests.network.serving", str(log), *words]
+def served(log: Path, **numbers: Any) -> Iterator[int]:
+    """The port of a server that lives as long as the block. The numbers are those of its WebPlan, besides slowness,
+    port and outages (after how many requests, seconds, host or "")."""
+    options = {"log": log, "port": numbers.pop("port", 0), "slowness": numbers.pop("slowness", 0)}
+    options |= {"faults": json.dumps({"outages": numbers.pop("outages", ())}), "numbers": json.dumps(numbers)}
+    command = [sys.executable, "-m", "forager_lab.webs.server", *(f"--{name}={told}" for name, told in options.items())]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
         assert server.stdout
         assert server.stdin
@@ -35,17 +28,3 @@ def served(log: Path, **numbers: object) -> Iterator[int]:
         finally:
             server.stdin.close()
             server.wait(10)
-
-
-async def _serve(log: Path, given: dict[str, Any]) -> None:
-    slowness, port = given.pop("slowness", 0), given.pop("port", 0)
-    outages = [Outage(*outage) for outage in given.pop("outages", ())]
-    faults = FaultPlan(share=given.pop("share", 0.0), outages=outages)
-    async with Server(ProceduralWeb(WebPlan(**given)), port, log=log, slowness=slowness, faults=faults) as server:
-        print(json.dumps({"port": server.port}), flush=True)
-        await asyncio.to_thread(sys.stdin.read)
-
-
-if __name__ == "__main__":
-    given = {name: json.loads(value) for name, _, value in (word.partition("=") for word in sys.argv[2:])}
-    asyncio.run(_serve(Path(sys.argv[1]), given))

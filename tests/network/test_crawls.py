@@ -18,8 +18,10 @@ import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
+from forager.clock import WallClock
+from forager.crawl.audit import lost_urls
 from forager.errors import ForagerError
-from forager.store import Catalogue
+from forager.store import Catalogue, RecordedProject
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server.log import read_log
 from tests.network.client_log import requests_sent, too_early
@@ -76,6 +78,12 @@ def pages_of(folder: Path) -> list[str]:
         return [entry.url for entry in catalogue.pages()]
 
 
+def lost(folder: Path) -> list[str]:
+    """The URLs that are neither waiting nor answered."""
+    with RecordedProject(folder) as recorded:
+        return [str(url) for url in lost_urls(recorded, WallClock())]
+
+
 def wait_for_pages(folder: Path, count: int) -> None:
     for _ in range(600):
         if (folder / "crawl.sqlite").exists():
@@ -94,10 +102,13 @@ def archived(folder: Path) -> Counter[str]:
     for file in sorted((folder / "warc").glob("*.warc.gz")):
         with file.open("rb") as stream:
             for record in ArchiveIterator(stream, check_digests="raise"):
+                if record.rec_type != "response":
+                    continue
                 whole = (
                     record.rec_headers.get_header("WARC-Truncated") is None
                 )  # of a refused type only the head is kept
-                if record.rec_type == "response" and whole and record.http_headers.get_statuscode() == "200":
+                page = (record.http_headers.get_header("Content-Type") or "").startswith("text/html")
+                if whole and page and record.http_headers.get_statuscode() == "200":
                     found[record.rec_headers.get_header("WARC-Target-URI")] += 1
                     record.content_stream().read()
     return found
@@ -146,10 +157,12 @@ def test_killed_twenty_times_it_ends_with_the_same_pages_and_asks_for_none_again
         crawl.kill()
         crawl.communicate()
         acknowledged.append((time.monotonic(), set(pages_of(folder))))
+        assert lost(folder) == []
     code, said = finish(start(folder, sent))
     assert code == 0, said
     assert sorted(pages_of(folder)) == sorted(whole)
     assert archived(folder) == Counter(whole)
+    assert run("verify", str(folder)).returncode == 0
     time.sleep(0.6)  # the server writes its log every half second
     seen = read_log(log)[first:]
     requests = [(each.arrived, f"http://{each.host}{each.target}") for each in seen if each.target != "/robots.txt"]

@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from forager.clock import WallClock
-from forager.crawl.audit import lost_urls
-from forager.store import Catalogue, RecordedProject
+from forager.store import Catalogue
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from tests.network import test_crawls
 from tests.network.serving import served
-from tests.network.test_crawls import finish, pages_of, project, start
+from tests.network.test_crawls import finish, lost, pages_of, project, start
 
 NUMBERS = {**test_crawls.NUMBERS, "errors": 0.0}  # a page that never works would be tried again and again
 HOST = next(iter(ProceduralWeb(WebPlan(**NUMBERS)).homes())).split("/")[2]  # type: ignore[arg-type]
@@ -26,11 +24,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     with served(folder / "requests.log", **NUMBERS) as port:
         assert finish(start(project(folder / "p", port, retries=2)))[0] == 0
     return sorted(pages_of(folder / "p"))
-
-
-def lost(folder: Path) -> list[str]:
-    with RecordedProject(folder) as recorded:
-        return [str(url) for url in lost_urls(recorded, WallClock())]
 
 
 @pytest.mark.parametrize("host", ["", HOST], ids=["all", "one"])

@@ -300,11 +300,18 @@ class Asker:
 
     async def _take_listing(self, answer: Fetch, page: Page, trace: Trace) -> None:
         """A sitemap may have 50,000 links: they are taken in part by part, so that others have their turn."""
-        for part, links in enumerate(parts_of(page.links, PART)):
-            some = replace(page, links=links)
+        parts = parts_of(page.links, PART)
+        for part, links in enumerate(parts):
+            some, last = replace(page, links=links), part + 1 == len(parts)
             kept = without_body(answer, Reason.LISTING, f"part {part + 1}") if part else None
             self._take_page(
-                Arrival(lambda came=(answer, some): came, trace, passing=Reason.LISTING, kept=kept)  # type: ignore[misc]
+                Arrival(
+                    lambda came=(answer, some): came,  # type: ignore[misc]
+                    trace,
+                    passing=Reason.LISTING,
+                    kept=kept,
+                    unfinished=not last,
+                )
             )
             await self._clock.sleep(0)
 

@@ -76,6 +76,8 @@ class Flights:
         ended = [task for task in self._tasks if task.done()]
         for task in ended:
             del self._tasks[task]
+            if not task.cancelled():
+                task.exception()  # it is looked at: if several have failed, asyncio would print all but the first
         outcomes = [task.result() for task in ended]
         return [outcome for outcome in outcomes if isinstance(outcome, Visit)]
 

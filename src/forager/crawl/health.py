@@ -88,6 +88,8 @@ class Network:
         self._in_a_row += 1
         self.reason = failure.detail or str(failure.reason)
         if self.down_since is not None:
+            if now < self.probe_at:
+                return  # it was in flight when the network went down, and tells nothing new
             self._gap = min(1.5 * self._gap, LONGEST_PROBE)
         elif failure.reason is Reason.LOCAL or self._all_silent():
             self.down_since = now

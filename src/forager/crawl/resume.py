@@ -27,7 +27,7 @@ from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.errors import ForagerError
 from forager.store import NewUrl, ReturnedUrl, Store, Stored, UrlColumns
-from forager.store.journal import judgement_of, learnt_of, likeness_of, unpack_links
+from forager.store.journal import UNFINISHED, judgement_of, learnt_of, likeness_of, unpack_links
 from forager.types import (
     FIRST_OF_ALL,
     Candidate,
@@ -155,6 +155,8 @@ class Playback:
             if record.outcome != "retry":
                 state.frontier.drop(np.array([record.asked, record.answered], np.int32))
                 self._take_in(record, trace)
+            if record.detail == UNFINISHED:  # until the last part is on record, all of it is asked for again
+                step.ask_again([ReturnedUrl(record.asked, record.score, "listing")])
             yield record
         _know(state, step, urls, self.recorded.known)
         step.ask_again(returns.get(last, ()))

@@ -82,6 +82,7 @@ class Arrival:
     kept: Answer | None = None  # what is kept of the answer; None: all of it
     likeness: Likeness | None = None  # None: nobody has looked
     parent: int | None = None  # id of the page whose link was followed, -1 for a seed; None: the trace says it
+    unfinished: bool = False  # it is one part of an answer, and others follow
 
     @cached_property
     def _came(self) -> tuple[Fetch, Page]:
@@ -142,7 +143,7 @@ class Step:
         not learnt from twice, and counts once.
         """
         facts, trace = self._facts, arrival.trace
-        before, again = len(facts.addresses), facts.judged(trace.id)
+        before, again = len(facts.addresses), self._is_again(arrival)
         judgement = arrival.judgement or self._critic.judge([arrival.page])[0]
         links, ids = self._links_of(arrival)
         known = facts.known(ids)
@@ -169,9 +170,18 @@ class Step:
         if self._keep:
             kept = arrival.kept or arrival.answer
             self._keep(
-                Taken(kept, trace, visit(), before, ids, scored, passing=arrival.passing, likeness=arrival.likeness)
+                Taken(
+                    *(kept, trace, visit(), before, ids, scored),
+                    passing=arrival.passing,
+                    likeness=arrival.likeness,
+                    unfinished=arrival.unfinished,
+                )
             )
         return visit()
+
+    def _is_again(self, arrival: Arrival) -> bool:
+        """Whether we have the page already."""
+        return not arrival.passing and self._facts.judged(arrival.trace.id)
 
     def _count(self, passing: Reason | None) -> None:
         if passing:
@@ -217,7 +227,7 @@ class Step:
         links = followable(arrival.page) if arrival.links is None else arrival.links
         admission = self._scope.admit(links.targets, arrival.trace.depth + 1)
         rows = self._within_limits(links, admission.rows)
-        if self._facts.judged(arrival.trace.id):
+        if self._is_again(arrival):
             known = self._facts.addresses.find([links.targets[row] for row in rows]) >= 0
             rows = [row for row, is_known in zip(rows, known.tolist(), strict=True) if not is_known]
         if len(rows) == len(links):

@@ -44,6 +44,8 @@ class UrlNames(Protocol):
 
 # ---- records
 
+UNFINISHED = "other parts follow"  # detail of a part of an answer that is not the last
+
 
 def record_of(taken: Taken, names: UrlNames, *, seq: int, at: datetime) -> Record:
     """What is stored of an answer: all that a resumed crawl must know of it."""
@@ -58,7 +60,7 @@ def record_of(taken: Taken, names: UrlNames, *, seq: int, at: datetime) -> Recor
         answered=trace.id,
         outcome=_kind(taken),
         reason=str(outcome.reason) if isinstance(outcome, Miss) else str(taken.passing or _reason(answer)),
-        detail=outcome.detail if isinstance(outcome, Miss) else "",
+        detail=outcome.detail if isinstance(outcome, Miss) else UNFINISHED if taken.unfinished else "",
         status=answer.status,
         parent=parent,
         depth=trace.depth,

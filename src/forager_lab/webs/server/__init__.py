@@ -137,17 +137,19 @@ class Connection(asyncio.Protocol):
 
     def _send(self, request: HttpRequest, response: HttpResponse) -> None:
         self._status = response.status
+        began = monotonic()  # with most answers the client has all of it before this process goes on
         self.transport.write(as_sent(request, response))
         if self._sent:
-            self._end_current()
+            self._end_current(began)
 
-    def _end_current(self) -> None:
-        """The current request is over: log it, and close the connection if it was the last."""
+    def _end_current(self, ended: float | None = None) -> None:
+        """The current request is over, now or since `ended`: log it, and close the connection if it was the last."""
         request, self._current = self._current, None
         if request is None:
             return
         if self._server.log is not None:
-            seen = LoggedRequest(request.arrived, monotonic(), self._number, request.host, request.target, self._status)
+            ended = monotonic() if ended is None else ended
+            seen = LoggedRequest(request.arrived, ended, self._number, request.host, request.target, self._status)
             self._server.log.add(seen)
         self._status = 0
         if request.refused:

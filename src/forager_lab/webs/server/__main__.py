@@ -1,7 +1,7 @@
 """The server as a process, on loopback.
 
 It prints {"port": N} when it is ready. It ends at SIGTERM, at SIGINT, or when its standard input closes, so that it
-does not outlive the process that started it.
+does not outlive the process that started it. With faults it prints at the end how often each has happened.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from errno import EADDRINUSE
 from pathlib import Path
 
 from forager_lab.webs.procedural import ProceduralWeb
 from forager_lab.webs.server import PLANS, Server
+from forager_lab.webs.server.faults import fault_plan
 
 
 async def serve(options: argparse.Namespace) -> None:
@@ -27,12 +29,16 @@ async def serve(options: argparse.Namespace) -> None:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
-    web = ProceduralWeb(PLANS[options.plan](options.seed))
-    async with Server(web, options.port, slowness=options.slowness, log=options.log, cache=options.cache) as server:
+    web = ProceduralWeb(replace(PLANS[options.plan](options.seed), **options.numbers))
+    faults = fault_plan(**options.faults)
+    settings = {"slowness": options.slowness, "log": options.log, "cache": options.cache, "faults": faults}
+    async with Server(web, options.port, **settings) as server:
         print(json.dumps({"port": server.port}), flush=True)
         if not os.isatty(0):  # at a terminal Ctrl-C ends it, and reading would stop a background job
             threading.Thread(target=_stop_at_end_of_input, args=(loop, stop), daemon=True).start()
         await stop.wait()
+    if options.faults:
+        print(json.dumps(faults.happened), flush=True)
 
 
 def _stop_at_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
@@ -61,6 +67,8 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
         "--slowness", type=float, default=1.0, help="multiplies the seconds that the web gives; 0: answer at once"
     )
     parser.add_argument("--cache", action="store_true", help="make all pages at the start and keep them in memory")
+    parser.add_argument("--numbers", type=json.loads, default={}, help="numbers of the plan that differ, as JSON")
+    parser.add_argument("--faults", type=json.loads, default={}, help="what goes wrong, as JSON: see FaultPlan")
     return parser.parse_args(words)
 
 

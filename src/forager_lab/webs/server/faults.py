@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from time import monotonic
+from typing import Any
 
 from forager_lab.webs.procedural.chance import digest, unit
 from forager_lab.webs.server.http import HttpResponse, error, head
@@ -73,6 +74,11 @@ class FaultPlan:
                 away = away or (outage.host in ("", host) and now < began + outage.seconds)
         self.happened["away"] += away
         return away
+
+
+def fault_plan(outages: Sequence[tuple[int, float, str]] = (), **numbers: Any) -> FaultPlan:
+    """A plan from plain values, as they come from JSON. An outage: after how many requests, seconds, host or ""."""
+    return FaultPlan(outages=[Outage(*outage) for outage in outages], **numbers)
 
 
 def faulty(fault: Fault, response: HttpResponse) -> HttpResponse:

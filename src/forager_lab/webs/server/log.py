@@ -3,7 +3,8 @@
 Times are monotonic seconds, which mean the same in all processes of a machine. Robots.txt, redirects and errors are
 logged too. The fields of a line, separated by tabs: arrival of the request; its end, when the whole response was sent
 or the client had gone; number of the connection; host; path and query; status. The status is 0 if the client left
-before it got a response. Host and path are "-" if the request could not be read.
+before it got a response. Host and path are "-" if the request could not be read. A response that is sent in one go ends
+when sending begins, so that a server that is slow to look at its clock does not accuse a polite client.
 """
 
 from __future__ import annotations
