@@ -117,13 +117,12 @@ def taking(crawl: Crawl, count: int) -> tuple[float, float]:
 def wrong(crawl: Crawl, count: int) -> int:
     """How many acquires differ from what a scan of all waiting links finds."""
     queues: NDArray[np.int32] = crawl.frontier._links.queue.view
-    lane_of = np.array([place[2] for place in crawl.frontier._places])
+    places = crawl.frontier._places.of
     wrong = 0
     for _ in range(count):
         waiting = crawl.frontier.waiting
         candidate = crawl.acquire()
-        lanes = crawl.frontier._lanes
-        free = np.array([lanes[lane].until <= crawl.now for lane in lane_of.tolist()])
+        free = np.array([place.lane.until <= crawl.now for place in places])
         able = waiting[free[queues[waiting]]]
         scores = crawl.frontier.scores(able)
         wrong += candidate.id != int(able[scores.argmax()])  # of equal scores the first has the smallest id

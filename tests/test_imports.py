@@ -10,9 +10,9 @@ import forager
 ROOT = Path(forager.__file__).parent
 FLOORS = (
     {"types", "errors", "clock"},
-    {"files", "registry", "web"},
+    {"files", "registry", "tables", "web"},
     {"config", "learn", "paths", "frontier", "fetch", "store"},
-    {"critics", "strategies"},
+    {"critics", "strategies", "watch"},
     {"crawl"},
     {"topics", "teaching", "collection"},
     {"project"},

@@ -64,7 +64,7 @@ def test_a_plugged_in_fetcher_is_made_like_one_of_ours() -> None:
 
 
 def test_the_settings_of_a_configuration_are_all_that_a_fetcher_needs() -> None:
-    assert "(+me@example.org)" in make_http(FetchConfig(contact="me@example.org"), RULES, VirtualClock()).agent
+    assert "; me@example.org)" in make_http(FetchConfig(contact="me@example.org"), RULES, VirtualClock()).agent
 
 
 def test_wrong_fetchers_are_told() -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
-from forager.errors import ForagerError, unknown
+from forager.tables import Table, broken_pattern, read_table
 from forager.web.scope import Within
 
 if TYPE_CHECKING:
@@ -21,21 +19,18 @@ else:
 
 YEAR = 31_536_000.0  # seconds
 MOST = 10**15  # of anything that is counted
-Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=YEAR)]
+Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=YEAR, extra={"unit": "seconds"})]
+Timeout: TypeAlias = Annotated[float, Meta(ge=0.01, le=86_400, extra={"unit": "seconds"})]  # 0 would mean: for ever
 Whole: TypeAlias = Annotated[int, Meta(ge=0, le=MOST)]
 Positive: TypeAlias = Annotated[int, Meta(ge=1, le=MOST)]
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65_535)]
-
-
-class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of the file: every key has a type, an unknown key is an error."""
 
 
 class Named(Table, frozen=True):
     """A critic or strategy by its name, with its own parameters in `options`."""
 
     name: str
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = field(default_factory=dict)
     model: str | None = None  # the file of a trained one; of a strategy also a project whose crawl has taught it
 
 
@@ -45,7 +40,9 @@ class TopicConfig(Table, frozen=True):
     name: str = "wanted"  # of the class of examples without a name of their own
     keywords: tuple[str, ...] = ()
     sentence: str = ""
-    examples: dict[str, tuple[str, ...]] = {}  # by class: URLs, HTML files, folders of them, WARC files
+    examples: dict[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # by class: URLs, HTML files, folders of them, WARC files
     unlike: tuple[str, ...] = ()  # pages that are not wanted, given in the same ways
     directory: str | None = None  # the file of an imported one
     paths: tuple[str, ...] = ()  # categories of it that are wanted
@@ -57,12 +54,16 @@ class ScopeConfig(Table, frozen=True):
     within: Within = "anywhere"  # the hosts of the seeds, their sites, or only the seeds themselves
     include: tuple[str, ...] = ()  # regular expressions, searched in the whole URL
     exclude: tuple[str, ...] = ()
-    schemes: tuple[str, ...] = ("http", "https")
+    schemes: tuple[Literal["http", "https"], ...] = ("http", "https")
     max_depth: Whole | None = None
     nofollow: bool = False  # links with rel=nofollow are not followed
     sitemaps: Literal["none", "seeds", "all"] = "seeds"  # of which hosts the sitemaps in robots.txt are read
+    declared: bool = True  # what the head of a page names is followed: its canonical URL, other languages, next, last
     feeds: bool = True  # RSS and Atom feeds that a page names are read
     traps: bool = True  # URL patterns that bring the same again and again are capped
+
+    def fault(self) -> str:
+        return broken_pattern(include=self.include, exclude=self.exclude)
 
 
 class FrontierConfig(Table, frozen=True):
@@ -107,17 +108,17 @@ class LoginConfig(Table, frozen=True):
 
 class FetchConfig(Table, frozen=True):
     name: str | None = None  # of a fetcher; None: the network, or the recorded web that `replay` names
-    options: dict[str, Any] = {}  # parameters of that fetcher
+    options: dict[str, Any] = field(default_factory=dict)  # parameters of that fetcher
     replay: str | None = None  # the folder of a recorded web, instead of the network
     contact: str = ""  # a mail address or page where whoever crawls can be reached
     robots: bool = True
     longest_delay: Seconds = 60.0  # the most that a crawl-delay in robots.txt is believed
-    connect: Seconds = 15.0
-    read: Seconds = 20.0  # of silence
-    total: Seconds = 60.0
+    connect: Timeout = 15.0
+    read: Timeout = 20.0  # of silence
+    total: Timeout = 60.0
     largest: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 10_000_000  # bytes of a body, decompressed
     allow: tuple[str, ...] = ()  # networks that are refused otherwise: private, loopback, link-local …
-    resolve: dict[str, str] = {}  # names to addresses: "*.web.test" = "127.0.0.1:8000"
+    resolve: dict[str, str] = field(default_factory=dict)  # names to addresses: "*.web.test" = "127.0.0.1:8000"
     tls: Literal["verify", "any"] = "verify"  # any: certificates are not checked
     cookies: bool = False  # keep the cookies that hosts set
     proxy: str = ""  # http://…, socks5://…; $NAME in it comes from the environment
@@ -136,6 +137,9 @@ class RenderConfig(Table, frozen=True):
     requests: Annotated[int, Meta(ge=1, le=10_000)] = 100  # that a page may make
     at_once: Annotated[int, Meta(ge=1, le=64)] = 2  # pages
 
+    def fault(self) -> str:
+        return broken_pattern(patterns=self.patterns)
+
 
 class RefreshConfig(Table, frozen=True):
     """When pages are asked for again by `forager crawl --refresh`, and who is told of new ones."""
@@ -144,6 +148,10 @@ class RefreshConfig(Table, frozen=True):
     latest: Seconds = 2_592_000.0
     webhook: str = ""  # a URL that is sent each new relevant page; $NAME in it comes from the environment
     relevance: Annotated[float, Meta(ge=0, le=1)] = 0.5  # of pages that are told
+
+    def fault(self) -> str:
+        late = f"latest: {self.latest:g} is less than soonest, which is {self.soonest:g}: give {self.soonest:g} or more"
+        return late if self.latest < self.soonest else ""
 
 
 class StoreConfig(Table, frozen=True):
@@ -158,7 +166,7 @@ class LogConfig(Table, frozen=True):
     level: Literal["debug", "info", "warning", "error"] = "info"
     json: bool = False  # one JSON object a line
     size: Annotated[int, Meta(ge=10_000, le=10**12)] = 10_000_000  # bytes after which a new file is begun
-    files: Annotated[int, Meta(ge=1, le=1000)] = 5  # that are kept
+    files: Annotated[int, Meta(ge=2, le=1000)] = 5  # that are kept
     metrics: Port | None = None  # a port on loopback where Prometheus can ask for figures
 
 
@@ -196,7 +204,7 @@ def read_config(path: Path) -> CrawlConfig:
     ...     read_config(file).seeds
     ('https://example.org/',)
     """
-    config = _convert(read_toml(path), path)
+    config = read_table(path, CrawlConfig)
     replace, here = msgspec.structs.replace, path.parent
     if config.fetch.replay is not None:
         config = replace(config, fetch=replace(config.fetch, replay=str(here / config.fetch.replay)))
@@ -205,37 +213,3 @@ def read_config(path: Path) -> CrawlConfig:
     if config.strategy.model is not None:
         config = replace(config, strategy=replace(config.strategy, model=str(here / config.strategy.model)))
     return config
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a file."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ForagerError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ForagerError(f"{path} cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ForagerError(f"{path} is not valid TOML: {error}") from None
-
-
-def _convert(tables: dict[str, Any], path: Path) -> CrawlConfig:
-    try:
-        return msgspec.convert(tables, CrawlConfig)
-    except msgspec.ValidationError as error:
-        text, _, place = str(error).partition(" - at `$")
-        where = place.strip("`.")
-        strange = re.search(r"unknown field `(.+)`", text)
-        if strange is None:
-            raise ForagerError(f"{path}: {where or 'the file'}: {text[:1].lower()}{text[1:]}") from None
-        nearest = unknown("key", strange[1], _keys(where))
-        raise ForagerError(f"{path}: {f'in [{where}], ' if where else ''}{nearest}") from None
-
-
-def _keys(where: str) -> tuple[str, ...]:
-    """The keys that the table at a dotted place may have."""
-    table: Any = CrawlConfig
-    for name in filter(None, where.split(".")):
-        kinds = {field.name: field.type for field in msgspec.structs.fields(table)}[name]
-        table = next(kind for kind in getattr(kinds, "__args__", (kinds,)) if isinstance(kind, type))
-    return tuple(field.encode_name for field in msgspec.structs.fields(table))

@@ -66,13 +66,14 @@ class Project(CrawlFolder):
         critic: Critic | None = None,
         query: Query | None = None,
         fetcher: Fetcher | None = None,
+        scored: Tell = _nobody,
     ) -> CrawlStats:
         """Crawl until something stops it, from where the crawl was stopped before. Without a `critic` the project's
         topic is trained first. For the rest see `CrawlFolder.crawl`."""
         if critic is None:
             trained = await self.train_critic()
             critic, query = trained.critic, query or trained.query
-        return await super().crawl(began, each, critic=critic, query=query, fetcher=fetcher)
+        return await super().crawl(began, each, critic=critic, query=query, fetcher=fetcher, scored=scored)
 
     def run(self, each: Each = lambda visit: None) -> CrawlStats:
         """`crawl`, for programs without an event loop."""

@@ -238,6 +238,7 @@ class Fetch:
     status: int = 200
     seconds: float = 0.0  # how long it took
     exchange: Exchange | None = None  # None: not from the network
+    rendered: bytes | None = None  # the page as a browser shows it, as HTML in UTF-8; None: none has
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +273,7 @@ class Reason(StrEnum):
     BAD_REDIRECT = "bad-redirect"
     DUPLICATE = "duplicate"  # the same as a page we have, or a redirect to it
     NOINDEX = "noindex"  # the page, or its server, asks not to be kept
+    LISTING = "listing"  # a sitemap or a feed: its links are followed, but it is no page
     TRAP = "trap"  # one of too many URLs of a pattern that brings the same again and again
     LOCAL = "local"  # the fault is here: no more files may be opened, no more memory
 
@@ -285,6 +287,7 @@ class Failure:
     seconds: float = 0.0
     status: int = 0  # 0: there was no answer
     exchange: Exchange | None = None
+    reached: bool = False  # somebody was there, though no answer may have come
 
 
 Answer: TypeAlias = Fetch | Redirect | Failure
@@ -422,6 +425,9 @@ class Taken:
     found: int  # URLs known before; ids from here on are new
     ids: Ids  # of the visit's links, or of the target of a redirect
     scored: ScoredLinks | None = None
+    passing: Reason | None = None  # why a visit is no page of the collection, although its links are followed
+    rest: float = 0.0  # seconds that the host rests after a failure that may pass; inf: for the rest of the session
+    attempt: int = 0  # how often the link has failed so far, if that counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -581,11 +587,18 @@ class Frontier(Protocol):
     def add(self, ids: Ids, lanes: Ids, sites: Ids, scores: Floats) -> Mask:
         """Offer links in order of discovery; True where the link is now the one kept for its id."""
 
-    def acquire(self, now: float) -> Candidate | None:
-        """The highest score over the lanes that may be asked now; ties go to the smaller id."""
+    def again(self, ids: Ids, lanes: Ids, sites: Ids, scores: Floats) -> None:
+        """Let links that are done wait again."""
 
-    def release(self, candidate: Candidate, now: float, delay: float, *, page: bool) -> None:
-        """Give the lane back; it rests for `delay`. `page`: the answer counts against the budgets."""
+    def acquire(self, now: float, *, strangers: bool = True) -> Candidate | None:
+        """The highest score over the lanes that may be asked now; ties go to the smaller id. Without `strangers` only
+        lanes that have answered when they were last asked are looked at."""
+
+    def release(
+        self, candidate: Candidate, now: float, delay: float, *, page: bool, answered: bool | None = None
+    ) -> None:
+        """Give the lane back; it rests for `delay`. `page`: the answer counts against the budgets. `answered`: whether
+        the lane has answered; None: that is as before."""
 
     def retry(self, candidate: Candidate, due: float) -> None:
         """Let the link of a lease not yet released wait again, to be taken not before `due`."""
@@ -593,7 +606,7 @@ class Frontier(Protocol):
     def drop(self, ids: Ids) -> None:
         """Take links out of waiting, for ever."""
 
-    def next_due(self) -> float | None:
+    def next_due(self, *, strangers: bool = True) -> float | None:
         """When `acquire` should next be tried if it gave None; None: nothing will come by waiting."""
 
     @property
@@ -608,3 +621,11 @@ class Frontier(Protocol):
 
 class Fetcher(Protocol):
     async def fetch(self, url: Url) -> Answer: ...
+
+
+@runtime_checkable
+class Locates(Protocol):
+    """A fetcher that knows where hosts are."""
+
+    async def locate(self, url: Url) -> str | Failure:
+        """The address that will be asked for a URL. "" if requests to it need not be limited."""

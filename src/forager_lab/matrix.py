@@ -25,19 +25,16 @@ and the others go on.
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import msgspec
-
-from forager.config import Table, read_toml
-from forager.errors import ForagerError, unknown
+from forager.errors import ForagerError
+from forager.tables import Table, read_table
 from forager_lab.cells import CellFolder, KeptCell, Key, cell_key, code_fingerprint, web_content
 from forager_lab.experiment import (
     Cell,
@@ -96,7 +93,7 @@ class MatrixPlans:
 
 def read_matrix(path: Path, webs: Sequence[Path] = ()) -> MatrixPlans:
     """Read a matrix file. `webs`: the folders in which to look for its webs, instead of those of $FORAGER_WEBS."""
-    table = _convert(read_toml(path), path)
+    table = read_table(path, MatrixTable)
     folders = [*web_folders(webs), path.parent]
     plans: dict[str, Plan] = {}
     skipped: dict[str, str] = {}
@@ -156,20 +153,6 @@ def _unused(name: str, taken: Mapping[str, object]) -> str:
     """The name, with a number if another experiment has it."""
     names = [name, *(f"{name} ({number})" for number in range(2, len(taken) + 2))]
     return next(name for name in names if name not in taken)
-
-
-def _convert(tables: dict[str, Any], path: Path) -> MatrixTable:
-    try:
-        return msgspec.convert(tables, MatrixTable)
-    except msgspec.ValidationError as error:
-        text, _, place = str(error).partition(" - at `$")
-        where = place.strip("`.")
-        strange = re.search(r"unknown field `(.+)`", text)
-        if strange is None:
-            raise ForagerError(f"{path}: {where or 'the file'}: {text[:1].lower()}{text[1:]}") from None
-        kind = ExperimentTable if where.startswith("experiment[") else MatrixTable
-        keys = [field.encode_name for field in msgspec.structs.fields(kind)]
-        raise ForagerError(f"{path}: {f'in {where}, ' if where else ''}{unknown('key', strange[1], keys)}") from None
 
 
 # ---- the run --------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.clock import VirtualClock
-from forager.config import CrawlConfig, FrontierConfig, StopConfig
+from forager.config import CrawlConfig, FrontierConfig, ScopeConfig, StopConfig, StoreConfig
 from forager.crawl.loop import Crawl
 from forager.critics import make_critic
 from forager.errors import ForagerError
@@ -230,7 +230,12 @@ def taught_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
 def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> CrawlRecord:
     """Crawl once with a strategy."""
     config = CrawlConfig(
-        seeds=tuple(trial.seeds), frontier=FrontierConfig(delay=0), stop=StopConfig(pages=trial.pages), seed=trial.seed
+        seeds=tuple(trial.seeds),
+        frontier=FrontierConfig(delay=0),
+        scope=ScopeConfig(declared=False, feeds=False, sitemaps="none", traps=False),
+        store=StoreConfig(duplicates="all"),
+        stop=StopConfig(pages=trial.pages),
+        seed=trial.seed,
     )
     crawl = Crawl(
         config,

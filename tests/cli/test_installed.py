@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from forager.cli import app, installed
+from forager.cli import app
 from forager.crawl import doctor
 from forager.critics import CRITICS
+from forager.errors import ForagerError
 from forager.fetch.guard import Guard
 from forager.store import lock
+from forager.strategies import STRATEGIES
 
 
 def run(*words: str) -> Result:
@@ -87,6 +88,16 @@ def test_an_extra_alone_does_not_fail(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (code, found["extra lab"]["ok"]) == (0, False)
 
 
+def test_a_crawl_works_without_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(settings: object) -> str:
+        raise ForagerError("to render pages, install Chromium")
+
+    monkeypatch.setattr(doctor, "check_browser", none)
+    code, found = checks(str(tmp_path))
+    assert (code, found["browser"]["ok"]) == (0, False)
+    assert "missing  browser          to render pages, install Chromium" in run("doctor", str(tmp_path)).stdout
+
+
 @pytest.mark.parametrize(("answer", "told"), [("", "lets crawls reach 127.0.0.1"), ("no", "which is public")])
 def test_a_guard_that_does_not_guard(answer: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Guard, "refusal", lambda guard, address: answer)
@@ -120,18 +131,24 @@ def test_few_files_and_no_full_text_search(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("command", ["strategies", "critics"])
-def test_scripts_get_plain_names_programs_json_and_people_a_table(
-    command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = run(command).stdout.splitlines()
+def test_everyone_is_told_what_each_is_for_and_scripts_can_have_the_names(command: str) -> None:
+    names = run(command, "--names").stdout.splitlines()
     rows = [json.loads(line) for line in run(command, "--json").stdout.splitlines()]
     assert [row["name"] for row in rows] == names == sorted(names)
-    assert all(len(row["description"]) > 20 for row in rows)
-    monkeypatch.setattr(installed, "out", Console(force_terminal=True, width=200))
-    table = run(command).stdout
-    for row in rows:
-        assert row["name"] in table
-        assert row["description"] in table
+    lines = run(command).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == names
+    assert [line.partition(" ")[2].strip() for line in lines] == [row["description"] for row in rows]
+
+
+@pytest.mark.parametrize("command", ["strategies", "critics"])
+def test_each_description_is_one_plain_sentence_with_a_use(command: str) -> None:
+    rows = {row["name"]: row["description"] for row in map(json.loads, run(command, "--json").stdout.splitlines())}
+    for name in (STRATEGIES if command == "strategies" else CRITICS).keys() & rows.keys():
+        told = rows[name]
+        assert 40 < len(told) < 120, name
+        assert told.endswith("."), name
+        assert ": " in told, name  # what it does: what it is for
+        assert not [letter for letter in told if letter.isdigit()], name  # no years, no equations
 
 
 @pytest.mark.usefixtures("plugin")

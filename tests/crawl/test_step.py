@@ -198,8 +198,31 @@ def test_rings_and_chains_of_redirects_end() -> None:
     web = SmallWeb({url("/a"): html("bird", "/x", "/0"), **ring, **chain})
     made, visits = crawl(web, Recorder())
     assert order_of(visits) == "a"
-    assert made.stats.misses[Reason.TOO_MANY_REDIRECTS] >= 2
-    assert made.stats.requests < 60
+    assert made.stats.misses == {Reason.BAD_REDIRECT: 1, Reason.TOO_MANY_REDIRECTS: 1}
+    assert made.stats.requests == 1 + 2 + 6
+
+
+def test_a_chain_of_redirects_over_hosts_ends_too() -> None:
+    chain = {url(f"h{i}.test/"): Redirect(url(f"h{i}.test/"), url(f"h{i + 1}.test/")) for i in range(200)}
+    web = SmallWeb({url("/a"): html("bird", "http://h0.test/"), **chain})
+    made, _ = crawl(web, Recorder(), scope=ScopeConfig(max_depth=2))
+    assert made.stats.misses == {Reason.TOO_MANY_REDIRECTS: 1}
+    assert made.stats.requests == 1 + 6
+
+
+def test_the_target_of_a_redirect_on_the_host_comes_next_whatever_it_is_worth() -> None:
+    web = SmallWeb(
+        {
+            url("/a"): html("bird", "/x", "/y", "/z"),
+            url("/x"): Redirect(url("/x"), url("/z")),
+            url("/y"): html("y"),
+            url("/z"): html("z"),
+        }
+    )
+    for combine in (FIRST, BEST, LATEST):
+        _, visits = crawl(web, Recorder(combine, {"a>x": 5.0, "a>y": 4.0, "a>z": 1.0}))
+        assert order_of(visits) == "azy"
+        assert visits[1].trace.score == 5.0  # of the link that led there
 
 
 def test_redirects_out_of_scope_are_not_followed() -> None:
@@ -237,6 +260,32 @@ def test_depth_limit_counts_what_it_rejects() -> None:
     made, visits = crawl(SmallWeb(DIAMOND), BreadthFirst(), scope=ScopeConfig(max_depth=1))
     assert order_of(visits) == "abc"
     assert made.stats.rejected == {"depth": 3}
+
+
+def test_a_page_cannot_bring_any_number_of_links_or_hosts() -> None:
+    """The first ones are followed, the others are counted. Known hosts do not count."""
+    far = [f"http://h{number}.test/{page}" for number in range(9) for page in "pq"]
+    web = SmallWeb({url("/a"): html("bird", "http://h7.test/", *far, "/b"), url("http://h7.test/"): html("bird", *far)})
+    limits = FrontierConfig(delay=0, links_per_page=18, hosts_per_page=3)
+    made, _ = crawl(web, BreadthFirst(), frontier=limits)
+    asked = [place.removeprefix("http://") for place in web.asked]
+    assert asked[1:] == [
+        "h7.test/",
+        *(f"h{host}.test/{page}" for host in (0, 1) for page in "pq"),
+        "h7.test/p",
+        "h7.test/q",
+    ]
+    assert made.stats.rejected["links of a page"] == 2
+    assert made.stats.rejected["new hosts of a page"] == 18 - 7
+
+
+def test_links_with_nofollow_are_left_out_if_asked() -> None:
+    page = "<p>bird <a href='/b' rel='external NoFollow'>b</a> <a href='/c'>c</a>"
+    for obeyed in (True, False):
+        web = SmallWeb({url("/a"): page})
+        made, _ = crawl(web, BreadthFirst(), scope=ScopeConfig(nofollow=obeyed))
+        assert web.asked == [url("/a"), *([] if obeyed else [url("/b")]), url("/c")]
+        assert made.stats.rejected["nofollow"] == obeyed
 
 
 @pytest.mark.parametrize("seeds", [(), ("not a url",), ("ftp://a.test/",)])

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import shutil
-import ssl
-import subprocess
 from email.utils import format_datetime
 from pathlib import Path
 
@@ -14,7 +11,8 @@ import pytest
 
 from forager.clock import VirtualClock, WallClock
 from forager.errors import ForagerError
-from forager.fetch.http import HttpFetcher
+from forager.fetch.http import OWNERS, HttpFetcher
+from forager.fetch.robots import parse_robots
 from forager.types import Answer, Reason, Redirect, Url
 from tests.fetch.wire import Wire, ask, drip, failed, fetched, fetcher, page, raw
 
@@ -43,7 +41,7 @@ def test_the_exchange_is_what_went_over_the_wire() -> None:
     assert [exchange.request] == requests
     assert exchange.request.startswith(b"GET /a%20b?q=%C3%A9&r=* HTTP/1.1\r\nHost: 127.0.0.1:")
     assert b"User-Agent: Forager/" in exchange.request
-    assert b"(+crawl@example.org)\r\n" in exchange.request
+    assert b"/docs/guides/for-site-owners.md; crawl@example.org)\r\n" in exchange.request
     assert exchange.response == (
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Crawl-Content-Length: 4\r\nX-Odd: Kept\r\n"
         b"Set-Cookie: a=b\r\nContent-Length: 4\r\n\r\n"
@@ -64,8 +62,14 @@ def test_the_head_in_the_archive_fits_the_decoded_body() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["application/xhtml+xml", "text/plain", "text/xml; charset=utf-8", "APPLICATION/XML"])
-def test_types_that_may_be_pages(kind: str) -> None:
+_KINDS = """
+application/xhtml+xml text/plain text/xml;charset=utf-8 APPLICATION/XML application/rss+xml application/atom+xml
+application/rdf+xml application/gzip application/x-gzip
+"""
+
+
+@pytest.mark.parametrize("kind", _KINDS.split())
+def test_types_that_may_be_pages_feeds_or_sitemaps(kind: str) -> None:
     assert fetched(ask(page(kind=kind))).content_type == kind.partition(";")[0].lower()
 
 
@@ -73,7 +77,7 @@ def test_no_type_may_be_a_page() -> None:
     assert fetched(ask(raw("HTTP/1.0 200 OK", b"<p>x"))).content_type == ""
 
 
-@pytest.mark.parametrize("kind", ["image/png", "application/pdf", "text/css", "video/mp4", "application/rss+xml"])
+@pytest.mark.parametrize("kind", ["image/png", "application/pdf", "text/css", "video/mp4", "application/zip"])
 def test_other_types_are_not_read(kind: str) -> None:
     """The body never ends, so reading all of it would end in a timeout."""
     endless = drip(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 99999999\r\n\r\n".encode())
@@ -196,6 +200,51 @@ def test_a_retry_after_as_date_is_of_the_clock_given() -> None:
     assert failure.retry_after == 0
 
 
+# ---- asked again ----------------------------------------------------------------------------------------------------
+
+
+async def conditional(writer: asyncio.StreamWriter, request: bytes) -> None:
+    fresh = b'If-None-Match: "v1"\r\n' in request or b"If-Modified-Since: Sat, 01 Jan 2000 00:00:00 GMT\r\n" in request
+    same = b'HTTP/1.1 304 Not Modified\r\nETag: "v1"\r\n\r\n'
+    writer.write(same if fresh else page(b"<p>new", 'ETag: "v1"'))
+
+
+@pytest.mark.parametrize(
+    ("etag", "modified", "status", "sent"),
+    [
+        ('"v1"', "", 304, 1),
+        (' "v1" ', "Sat, 01 Jan 2000 00:00:00 GMT", 304, 2),
+        ("", "Sat, 01 Jan 2000 00:00:00 GMT", 304, 1),
+        ('"v0"', "", 200, 1),
+        ("", "", 200, 0),
+        ('"v1"\r\nX-Evil: yes', "caf\xe9", 200, 0),
+        ("x" * 5000, "\x00", 200, 0),
+    ],
+)
+def test_a_page_is_asked_for_again(etag: str, modified: str, status: int, sent: int) -> None:
+    async def run() -> tuple[Answer, bytes]:
+        async with Wire({}) as wire, fetcher() as client:
+
+            async def act(writer: asyncio.StreamWriter) -> None:
+                await conditional(writer, wire.requests[-1])
+
+            wire.replies["*"] = act
+            return await client.fetch_again(wire.url("/x"), etag, modified), wire.requests[-1]
+
+    answer, request = asyncio.run(run())
+    again = fetched(answer)
+    assert (again.status, again.body) == (status, b"" if status == 304 else b"<p>new")
+    assert request.count(b"If-") == sent
+    assert b"X-Evil" not in request
+    assert again.exchange
+    assert again.exchange.request == request
+    assert again.exchange.response.startswith(f"HTTP/1.1 {status}".encode())
+
+
+def test_who_was_not_told_what_we_have_cannot_say_that_it_is_the_same() -> None:
+    failed(ask(b"HTTP/1.1 304 Not Modified\r\n\r\n"), Reason.BAD_REDIRECT)
+
+
 # ---- redirects ------------------------------------------------------------------------------------------------------
 
 
@@ -279,27 +328,19 @@ def test_tls_to_who_does_not_speak_it() -> None:
     failed(asyncio.run(run()), Reason.TLS)
 
 
-@pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl to make a certificate")
-def test_a_certificate_nobody_vouches_for(tmp_path: Path) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    names = ["-subj", "/CN=h", "-days", "2", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run([*made, *names, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    server.load_cert_chain(certificate, key)
-
-    async def run(tls: ssl.SSLContext | bool) -> Answer:
-        async with Wire({"*": page()}, tls=server) as wire, fetcher(tls=tls) as client:
-            return await client.fetch(wire.url(scheme="https"))
-
-    assert "certificate" in failed(asyncio.run(run(True)), Reason.TLS).detail
-    assert fetched(asyncio.run(run(ssl.create_default_context(cafile=str(certificate))))).status == 200
-
-
 @pytest.mark.parametrize("contact", ["", "  ", "nobody", "me@", "a@b.org\r\nX: y", "see (my page)"])
 def test_no_fetcher_without_a_contact(contact: str) -> None:
     with pytest.raises(ForagerError, match="give one, like contact = "):
         HttpFetcher(contact)
+
+
+def test_who_gives_a_mail_address_is_named_with_a_page_for_owners_of_sites() -> None:
+    agent = HttpFetcher(" me@example.org ").agent
+    assert agent.startswith("Forager/")
+    assert agent.endswith(f" (+{OWNERS}; me@example.org)")
+    assert (Path(__file__).parents[2] / OWNERS.partition("/main/")[2]).exists()
+    rules = parse_robots(b"User-agent: forager\nDisallow: /", agent, Url("http://a.test/robots.txt"))
+    assert not rules.allows(Url("http://a.test/page"))
 
 
 def test_a_page_is_a_contact_too() -> None:

@@ -1,22 +1,16 @@
-"""robots.txt: which rule decides, which rules are for us, and what is allowed if the file cannot be read."""
+"""robots.txt: which rule decides, which rules are for us, and that no file is too much work."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Mapping
-from functools import partial
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forager.clock import VirtualClock
-from forager.fetch.robots import LARGEST, Robots, RobotsRules, parse_robots
-from forager.types import Answer, Failure, Fetch, Reason, Redirect, Url
+from forager.fetch.robots import LARGEST, RobotsRules, parse_robots
+from forager.types import Url
 from forager.web.urls import RULES
-from tests.fetch.wire import Wire, fetcher, page
 
 HOST = Url("http://h.test/robots.txt")
 AGENT = "Forager/1.0 (+me@example.org)"
@@ -184,7 +178,55 @@ def test_of_a_long_file_the_start_is_read_to_a_whole_line() -> None:
     long = b"user-agent: *\ndisallow: /x\n" + b"#\n" * (LARGEST // 2 - 20) + b"allow: /x/abcdefghijklmnop\ndisallow: /z"
     rules = rules_of(long)
     assert len(long) > LARGEST
-    assert [rule.pieces for rule in rules.rules] == [("/x",)]
+    assert rules.patterns == "/x"
+
+
+def test_a_group_that_is_named_again_and_again_has_its_rules_once() -> None:
+    """A file that gzip makes 222 bytes of took 1.8 GB."""
+    rules = rules_of("user-agent: *\n" * 1000 + "disallow: /x\nallow: /y\n" * 1000)
+    assert (rules.patterns, rules.allowing) == ("/y\n/x", b"\1\0")
+    distinct = "".join(f"disallow: /{n}\n" for n in range(1000))
+    assert rules_of("user-agent: *\n" * 1000 + distinct).size < len(distinct)
+
+
+def test_stars_that_say_nothing_count_for_the_length_only() -> None:
+    rules = rules_of("user-agent: *\ndisallow: /a*****$\nallow: /a/b\ndisallow: /*\nallow: /c**d*\ndisallow: /c*d")
+    assert rules.patterns.split("\n") == ["/a", "/c*d", "/a/b", "/"]
+    assert rules.allowing == b"\0\1\1\0"
+
+
+# Files of half a megabyte, each with another thing that could multiply.
+LARGE = {
+    "stars": "disallow: /" + "*" * 15_000,
+    "pieces": "disallow: /" + "*a" * 7_000,
+    "escapes": "disallow: /" + "\u00e9" * 7_000,
+    "queries": "disallow: /?" + "/:" * 7_000,
+    "index": "allow: /index.html",
+    "agents": "user-agent: *\nuser-agent: forager",
+    "sitemaps": "sitemap: /s",
+    "delays": "crawl-delay: 1",
+    "ends": "disallow: /$",
+}
+
+
+@pytest.mark.parametrize("lines", LARGE.values(), ids=LARGE.keys())
+def test_rules_are_not_larger_than_their_file_allows(lines: str) -> None:
+    body = b"user-agent: *\ndisallow: /x\n"
+    body += b"".join(f"{lines}{n}\n".encode() for n in range((LARGEST - 100) // (len(lines.encode()) + 4)))
+    rules = rules_of(body)
+    assert rules.size < 8 * LARGEST
+    assert rules.patterns.count("\n") <= 3 * body.count(b"\n")
+    assert len(rules.sitemaps) <= 1_000
+    assert rules.allows(Url("http://h.test/a"))
+
+
+def test_much_matching_is_told_before_it_is_done() -> None:
+    lines = "".join(f"disallow: /*a{n}*b\n" for n in range(30_000))
+    long, short = Url("http://h.test/" + "a" * 1_900), Url("http://h.test/a")
+    assert rules_of("user-agent: *\n" + lines[:4_000]).is_quick(long)
+    assert not rules_of("user-agent: *\n" + lines[:20_000]).is_quick(long)
+    assert rules_of("user-agent: *\n" + lines[:20_000]).is_quick(short)
+    assert not rules_of("user-agent: *\n" + lines).is_quick(short)
 
 
 def test_patterns_made_to_take_long() -> None:
@@ -208,135 +250,16 @@ def test_matching_is_that_of_a_regular_expression(pattern: str, path: str) -> No
     assert rules_of(f"user-agent: *\ndisallow: {pattern}").allows(Url(f"http://h.test/{path}")) != expected
 
 
-# ---- where the rules come from --------------------------------------------------------------------------------------
+PATTERN = st.text(alphabet="ab/**", max_size=6).map("/".__add__)
 
 
-class Web:
-    """Answers by URL, and counts the requests. A URL without an answer is not found."""
-
-    def __init__(self, answers: Mapping[str, Answer | bytes]) -> None:
-        self.answers, self.asked = dict(answers), list[str]()
-
-    async def fetch(self, url: Url) -> Answer:
-        self.asked.append(url)
-        await asyncio.sleep(0)
-        answer = self.answers.get(url, Failure(url, Reason.NOT_FOUND))
-        return Fetch(url, answer, "text/plain") if isinstance(answer, bytes) else answer
-
-
-CLOSED = b"user-agent: *\ndisallow: /\ncrawl-delay: 999"
-X = Url("http://h.test/x")
-
-
-def test_asked_once_a_day_for_each_origin() -> None:
-    web, clock = Web({HOST: CLOSED}), VirtualClock()
-    robots = Robots(web.fetch, AGENT, clock=clock, longest_delay=30)
-
-    async def run() -> None:
-        assert robots.known(X) is None
-        several = await asyncio.gather(*(robots.rules(X) for _ in range(5)))
-        assert all(rules is robots.known(X) for rules in several)
-        assert not several[0].allows(X)
-        assert several[0].delay == 30
-        assert web.asked == [HOST]
-        await robots.rules(Url("https://h.test/x"))
-        await robots.rules(Url("http://h.test:81/x"))
-        assert web.asked[1:] == ["https://h.test/robots.txt", "http://h.test:81/robots.txt"]
-        clock.spend(86_399)
-        assert robots.known(X)
-        clock.spend(2)
-        assert robots.known(X) is None
-        web.answers[HOST] = b""
-        assert (await robots.rules(X)).allows(X)
-
-    asyncio.run(run())
-
-
-@pytest.mark.parametrize("reason", [Reason.NOT_FOUND, Reason.CLIENT_ERROR, Reason.BAD_REDIRECT])
-def test_without_a_file_everything_is_allowed(reason: Reason) -> None:
-    robots = Robots(Web({HOST: Failure(HOST, reason)}).fetch, AGENT, clock=VirtualClock())
-    assert asyncio.run(robots.rules(X)) == RobotsRules()
-
-
-@pytest.mark.parametrize("reason", [Reason.SERVER_ERROR, Reason.BUSY, Reason.TIMEOUT, Reason.UNREACHABLE, Reason.DNS])
-@pytest.mark.parametrize(("retry_after", "wait"), [(None, 600), (5.0, 600), (2000.0, 2000)])
-def test_a_file_that_cannot_be_had_forbids_all_for_a_while(
-    reason: Reason, retry_after: float | None, wait: float
-) -> None:
-    failure = Failure(HOST, reason, retry_after=retry_after)
-    web, clock = Web({HOST: failure}), VirtualClock()
-    robots = Robots(web.fetch, AGENT, clock=clock)
-    rules = asyncio.run(robots.rules(X))
-    assert not rules.allows(X)
-    assert rules.problem is failure
-    clock.spend(wait - 1)
-    assert robots.known(X) is rules
-    clock.spend(2)
-    web.answers[HOST] = b"user-agent: *\nallow: /"
-    assert asyncio.run(robots.rules(X)).allows(X)
-    assert len(web.asked) == 2
-
-
-def test_what_was_known_holds_while_the_file_cannot_be_had() -> None:
-    web, clock = Web({HOST: b"user-agent: *\ndisallow: /y"}), VirtualClock()
-    robots = Robots(web.fetch, AGENT, clock=clock)
-    first = asyncio.run(robots.rules(X))
-    clock.spend(90_000)
-    web.answers[HOST] = Failure(HOST, Reason.SERVER_ERROR)
-    assert asyncio.run(robots.rules(X)) is first
-    clock.spend(601)
-    assert robots.known(X) is None
-
-
-def test_redirects_are_followed_to_other_hosts_too() -> None:
-    hops = [HOST, Url("https://h.test/robots.txt"), Url("http://other.test/a"), Url("http://other.test/b")]
-    answers: dict[str, Answer | bytes] = {here: Redirect(here, there) for here, there in pairwise(hops)}
-    robots = Robots(Web({**answers, hops[-1]: CLOSED}).fetch, AGENT, clock=VirtualClock())
-    assert not asyncio.run(robots.rules(X)).allows(X)
-
-
-def test_after_five_hops_there_is_no_file() -> None:
-    def chain(length: int) -> Web:
-        urls = [HOST, *(Url(f"http://h.test/{n}") for n in range(length))]
-        hops: dict[str, Answer | bytes] = {urls[n]: Redirect(urls[n], urls[n + 1]) for n in range(length)}
-        return Web({**hops, urls[-1]: CLOSED})
-
-    for length, allowed, asked in ((5, False, 6), (6, True, 6), (50, True, 6)):
-        web = chain(length)
-        assert asyncio.run(Robots(web.fetch, AGENT, clock=VirtualClock()).rules(X)).allows(X) == allowed
-        assert len(web.asked) == asked
-
-
-def test_a_cancelled_reader_leaves_the_next_one_to_read() -> None:
-    web = Web({HOST: CLOSED})
-
-    async def run() -> None:
-        robots = Robots(web.fetch, AGENT, clock=VirtualClock())
-        first, second = (asyncio.create_task(robots.rules(X)) for _ in range(2))
-        await asyncio.sleep(0)
-        first.cancel()
-        assert not (await second).allows(X)
-
-    asyncio.run(run())
-    assert len(web.asked) == 2
-
-
-def test_only_so_many_are_kept() -> None:
-    robots = Robots(Web({}).fetch, AGENT, clock=VirtualClock(), most=3)
-    urls = [Url(f"http://h{n}.test/") for n in range(5)]
-    for url in urls:
-        asyncio.run(robots.rules(url))
-    assert [bool(robots.known(url)) for url in urls] == [False, False, True, True, True]
-
-
-def test_over_the_wire_of_any_type_and_only_the_start() -> None:
-    async def run() -> tuple[RobotsRules, list[bytes]]:
-        body = CLOSED + b"\n" + b"# much more\n" * 200_000
-        async with Wire({"/robots.txt": page(body, kind="image/png")}) as wire, fetcher() as client:
-            fetch = partial(client.fetch_start, largest=LARGEST)
-            robots = Robots(fetch, client.agent, clock=VirtualClock())
-            return await robots.rules(wire.url("/x")), wire.requests
-
-    rules, requests = asyncio.run(run())
-    assert not rules.allows(X)
-    assert len(requests) == 1
+@given(st.lists(st.tuples(PATTERN, st.sampled_from(["", "$"]), st.booleans())), st.text(alphabet="ab/", max_size=8))
+def test_the_longest_of_the_rules_that_match_decides(rules: list[tuple[str, str, bool]], path: str) -> None:
+    lines = [f"{'allow' if allow else 'disallow'}: {pattern}{end}" for pattern, end, allow in rules]
+    matching = [
+        (len(pattern + end), allow)
+        for pattern, end, allow in rules
+        if re.match(pattern.replace("*", ".*") + end, f"/{path}")
+    ]
+    expected = max(matching, default=(0, True))[1]
+    assert rules_of("\n".join(["user-agent: *", *lines])).allows(Url(f"http://h.test/{path}")) == expected

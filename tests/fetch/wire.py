@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from forager.fetch.http import HttpFetcher, Limits
+from forager.fetch.connection import Limits
+from forager.fetch.http import HttpFetcher
 from forager.types import Answer, Failure, Fetch, Reason, Url
 from forager.web.urls import RULES
 
@@ -23,7 +24,7 @@ class Wire:
     def __init__(
         self, replies: Mapping[str, bytes | Act], *, greeting: bytes = b"", tls: ssl.SSLContext | None = None
     ) -> None:
-        self._replies, self._greeting, self._tls = replies, greeting, tls
+        self.replies, self._greeting, self._tls = dict(replies), greeting, tls
         self.requests: list[bytes] = []
         self.connections = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,7 +67,7 @@ class Wire:
         head = await reader.readuntil(b"\r\n\r\n")
         self.requests.append(head)
         path = head.split(b" ")[1].decode()
-        reply = self._replies.get(path) or self._replies.get("*") or page(b"", status="404 Not Found")
+        reply = self.replies.get(path) or self.replies.get("*") or page(b"", status="404 Not Found")
         if not isinstance(reply, bytes):
             await reply(writer)
             return False
@@ -109,6 +110,19 @@ def ask(reply: bytes | Act, path: str = "/", **options: Any) -> Answer:
     async def run() -> Answer:
         async with Wire({"*": reply}) as wire, fetcher(**options) as client:
             return await client.fetch(wire.url(path))
+
+    return asyncio.run(run())
+
+
+def visit(url: str, **options: Any) -> tuple[Answer, int]:
+    """The answer, and the number of connections to a server on loopback. {port} in the URL is its port."""
+
+    async def run() -> tuple[Answer, int]:
+        async with Wire({"*": page()}) as wire, fetcher(**{"allow": (), **options}) as client:
+            target = RULES.canonical(url.replace("{port}", str(wire.port)))
+            assert target
+            answer = await client.fetch(target)
+            return answer, wire.connections
 
     return asyncio.run(run())
 

@@ -35,6 +35,35 @@ class Model:
         self.lane_pages: dict[int, int] = {}
         self.site_pages: dict[int, int] = {}
         self.dropped: set[int] = set()
+        self.known: set[int] = set()  # lanes that answered last
+        self.address: dict[int, str] = {}  # by lane
+        self.calm: dict[str, float] = {}  # no lease before
+        self.most, self.gap = 1, 0.0  # of all addresses
+
+    def settle(self, lane: int, address: str, now: float) -> bool:
+        if lane in self.address:
+            return True
+        fits = self.shared(address) < self.most and self.calm.get(address, -inf) <= now
+        self.address[lane] = address
+        if fits:
+            self.calm[address] = now + self.gap
+        return fits
+
+    def crowded(self, lane: int, now: float) -> bool:
+        address = self.address.get(lane)
+        return address is not None and (self.shared(address) >= self.most or self.calm.get(address, -inf) > now)
+
+    def shared(self, address: str) -> int:
+        """Leases on lanes of an address."""
+        return sum(self.address.get(lane) == address for lane in self.leases)
+
+    def again(self, rows: list[tuple[int, int, int, float]]) -> None:
+        for id, *_ in rows:
+            item = self.items.get(id)
+            if item is not None and item.status == "done":
+                item.status, item.due = "none", -inf
+            self.dropped.discard(id)
+        self.add(rows)
 
     def add(self, rows: list[tuple[int, int, int, float]]) -> list[bool]:
         kept: dict[int, int] = {}
@@ -85,33 +114,57 @@ class Model:
         """When the link may be taken if nothing else happens. inf: never."""
         if item.status != "waiting" or item.lane in self.leases:
             return inf
-        sites = [self.items[id].site for id in self.leases.values()]
+        address = self.address.get(item.lane)
+        if address is not None and self.shared(address) >= self.most:
+            return inf
+        sites = [self.items[id].site for id in self.leases.values() if id >= 0]
         pages = self.site_pages.get(item.site, 0) + sites.count(item.site)
         if self.budgets.per_lane is not None and self.lane_pages.get(item.lane, 0) >= self.budgets.per_lane:
             return inf
         if self.budgets.per_site is not None and pages >= self.budgets.per_site:
             return inf
-        return max(item.due, self.until.get(item.lane, self.rest_until))
+        calm = -inf if address is None else self.calm.get(address, -inf)
+        return max(item.due, self.until.get(item.lane, self.rest_until), calm)
 
-    def acquire(self, now: float) -> tuple[int, int, float] | None:
-        able = [(-item.score, id) for id, item in self.items.items() if self.earliest(item) <= now]
+    def acquire(self, now: float, strangers: bool = True) -> tuple[int, int, float] | None:
+        items = [(id, item) for id, item in self.items.items() if strangers or item.lane in self.known]
+        able = [(-item.score, id) for id, item in items if self.earliest(item) <= now]
         if not able:
             return None
         score, id = min(able)
         item = self.items[id]
         item.status, item.due, self.leases[item.lane] = "leased", -inf, id
+        self.note_lease(item.lane, now)
         return id, item.lane, -score
 
-    def next_due(self, now: float) -> float | None:
-        due = min(map(self.earliest, self.items.values()), default=inf)
+    def note_lease(self, lane: int, now: float) -> None:
+        if lane in self.address:
+            self.calm[self.address[lane]] = now + self.gap
+
+    def borrow(self, lane: int, now: float) -> bool:
+        if lane in self.leases or self.until.get(lane, self.rest_until) > now or self.crowded(lane, now):
+            return False
+        self.leases[lane] = -2
+        self.note_lease(lane, now)
+        return True
+
+    def give_back(self, lane: int, now: float, delay: float) -> None:
+        del self.leases[lane]
+        self.until[lane] = now + delay
+
+    def next_due(self, now: float, strangers: bool = True) -> float | None:
+        items = [item for item in self.items.values() if strangers or item.lane in self.known]
+        due = min(map(self.earliest, items), default=inf)
         return None if due == inf else max(due, now)
 
     def retry(self, id: int, due: float) -> None:
         if self.items[id].status == "leased":
             self.items[id].status, self.items[id].due = "waiting", due
 
-    def release(self, id: int, now: float, delay: float, page: bool) -> None:
+    def release(self, id: int, now: float, delay: float, page: bool, answered: bool | None) -> None:
         item = self.items[id]
+        if answered is not None:
+            (self.known.add if answered else self.known.discard)(item.lane)
         if item.status == "leased":
             item.status = "done"
         del self.leases[item.lane]

@@ -21,6 +21,7 @@ SCORES = st.sampled_from([NEVER, -1.5, -0.0, 0.0, 0.0, 0.25, THIRD, THIRD, 0.75,
 LINKS = st.lists(st.tuples(IDS, st.integers(0, 3), st.integers(0, 2), SCORES), max_size=14)
 BUDGET = st.none() | st.integers(1, 4)
 DELAYS = st.sampled_from([0.0, 0.0, 1.0, 3.0])
+ANSWERED = st.sampled_from([True, False, None])
 
 
 def ints(values: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
@@ -46,16 +47,22 @@ class Compared(RuleBasedStateMachine):
         rest_until=st.sampled_from([-inf, -inf, 0.0, 2.0]),
         heap=st.integers(1, 4),
         few=st.sampled_from([1, 4, 64]),
+        most=st.integers(1, 2),
+        gap=DELAYS,
     )
-    def open(self, combine: Combine, budgets: Budgets, rest_until: float, heap: int, few: int) -> None:
+    def open(
+        self, combine: Combine, budgets: Budgets, rest_until: float, heap: int, few: int, most: int, gap: float
+    ) -> None:
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(lanes, "FEW", few)  # so that both ways of reorder are used
         self.patch.setattr(lanes, "SLICE", 7)
         self.patch.setattr(order, "SHARE", 8)
         self.frontier = LaneFrontier(combine, budgets=budgets, rest_until=rest_until, heap=heap)
         self.model = Model(combine.policy, budgets, rest_until)
+        self.model.most, self.model.gap = most, gap
         self.now = 0.0
         self.heard = -inf
+        self.borrowed: list[int] = []
         self.leases: list[Candidate] = []
         self.retried: set[int] = set()
 
@@ -72,35 +79,77 @@ class Compared(RuleBasedStateMachine):
         rows = [(id, lane, lane % 2, score) for id in range(first, first + count)]
         assert add(self.frontier, rows) == self.model.add(rows)
 
-    @rule(turns=st.integers(1, 6), delay=DELAYS, page=st.booleans())
-    def crawl(self, turns: int, delay: float, page: bool) -> None:
+    @rule(turns=st.integers(1, 6), delay=DELAYS, page=st.booleans(), answered=ANSWERED)
+    def crawl(self, turns: int, delay: float, page: bool, answered: bool | None) -> None:
         for _ in range(turns):
             if (candidate := self.acquire()) is not None:
-                self.finish(candidate, delay, page)
+                self.finish(candidate, delay, page, answered)
 
-    @rule()
-    def lease(self) -> None:
-        self.acquire()
+    @rule(strangers=st.booleans())
+    def lease(self, strangers: bool) -> None:
+        self.acquire(strangers)
 
-    def acquire(self) -> Candidate | None:
-        candidate, expected = self.frontier.acquire(self.now), self.model.acquire(self.now)
+    @rule(rows=LINKS)
+    def again(self, rows: list[tuple[int, int, int, float]]) -> None:
+        leased = {candidate.id for candidate in self.leases}
+        rows = [row for row in {row[0]: row for row in rows}.values() if row[0] not in leased]
+        ids, hosts, sites = (ints([int(row[column]) for row in rows]) for column in range(3))
+        self.frontier.again(ids, hosts, sites, floats([row[3] for row in rows]))
+        self.model.again(rows)
+
+    @rule(lane=st.integers(0, 4))
+    def borrow(self, lane: int) -> None:
+        got = self.frontier.borrow(lane, self.now)
+        assert got == self.model.borrow(lane, self.now)
+        if got:
+            self.borrowed.append(lane)
+
+    @precondition(lambda self: self.borrowed)
+    @rule(delay=DELAYS)
+    def give_back(self, delay: float) -> None:
+        lane = self.borrowed.pop()
+        self.frontier.give_back(lane, self.now, delay)
+        self.model.give_back(lane, self.now, delay)
+        self.heard = self.now
+
+    @rule(lane=st.integers(0, 3), wait=DELAYS)
+    def rest(self, lane: int, wait: float) -> None:
+        self.frontier.rest(lane, self.now + wait)
+        before = self.model.until.get(lane, self.model.rest_until)
+        self.model.until[lane] = max(before, self.now + wait)
+
+    @precondition(lambda self: self.leases)
+    @rule(which=st.integers(0, 9), address=st.sampled_from("xy"), delay=DELAYS)
+    def settle(self, which: int, address: str, delay: float) -> None:
+        candidate = self.leases[which % len(self.leases)]
+        lane, shared = candidate.lane, {"most": self.model.most, "gap": self.model.gap}
+        fits = self.frontier.settle(lane, address, self.now, **shared)  # type: ignore[arg-type]
+        assert self.frontier.is_settled(lane)
+        assert fits == self.model.settle(lane, address, self.now)
+        if not fits:
+            self.put_back(candidate, 0.0)
+            self.finish(candidate, delay, page=False, answered=None)
+
+    def acquire(self, strangers: bool = True) -> Candidate | None:
+        candidate = self.frontier.acquire(self.now, strangers=strangers)
+        expected = self.model.acquire(self.now, strangers)
         self.heard = self.now
         assert (None if candidate is None else (candidate.id, candidate.lane, candidate.score)) == expected
         if candidate is not None:
             self.leases.append(candidate)
         return candidate
 
-    def finish(self, candidate: Candidate, delay: float, page: bool) -> None:
+    def finish(self, candidate: Candidate, delay: float, page: bool, answered: bool | None) -> None:
         self.leases.remove(candidate)
         self.retried.discard(candidate.id)
-        self.frontier.release(candidate, self.now, delay, page=page)
-        self.model.release(candidate.id, self.now, delay, page)
+        self.frontier.release(candidate, self.now, delay, page=page, answered=answered)
+        self.model.release(candidate.id, self.now, delay, page, answered)
         self.heard = self.now
 
     @precondition(lambda self: self.leases)
-    @rule(which=st.integers(0, 9), delay=DELAYS, page=st.booleans())
-    def release(self, which: int, delay: float, page: bool) -> None:
-        self.finish(self.leases[which % len(self.leases)], delay, page)
+    @rule(which=st.integers(0, 9), delay=DELAYS, page=st.booleans(), answered=ANSWERED)
+    def release(self, which: int, delay: float, page: bool, answered: bool | None) -> None:
+        self.finish(self.leases[which % len(self.leases)], delay, page, answered)
 
     @precondition(lambda self: self.leases)
     @rule(which=st.integers(0, 9), wait=DELAYS)
@@ -111,7 +160,7 @@ class Compared(RuleBasedStateMachine):
     def fail(self, wait: float, delay: float) -> None:
         if (candidate := self.acquire()) is not None:
             self.put_back(candidate, wait)
-            self.finish(candidate, delay, page=False)
+            self.finish(candidate, delay, page=False, answered=False)
 
     def put_back(self, candidate: Candidate, wait: float) -> None:
         if candidate.id not in self.retried:
@@ -145,17 +194,30 @@ class Compared(RuleBasedStateMachine):
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
 
-    @rule()
-    def look_ahead(self) -> None:
-        assert self.frontier.next_due() == self.model.next_due(self.heard)
+    @rule(strangers=st.booleans())
+    def look_ahead(self, strangers: bool) -> None:
+        """Nothing comes before that time, and if something will come, there is a time."""
+        due, expected = self.frontier.next_due(strangers=strangers), self.model.next_due(self.heard, strangers)
+        assert expected is None or (due is not None and self.heard <= due <= expected)
+        assert (due == self.heard) == (expected == self.heard) or any(flag & ASLEEP for flag in self.flags)
 
-    @rule()
-    def pass_time_until_due(self) -> None:
-        due = self.frontier.next_due()
-        assert due == self.model.next_due(self.heard)
-        if due is not None:
+    @rule(strangers=st.booleans())
+    def pass_time_until_due(self, strangers: bool) -> None:
+        """Whoever waits until it is due, again and again, gets what there is as soon as it may be taken."""
+        expected = self.model.next_due(max(self.heard, self.now), strangers)
+        for _ in range(60):
+            if self.acquire(strangers) is not None:
+                assert self.now == expected
+                return
+            due = self.frontier.next_due(strangers=strangers)
+            if due is None:
+                break
             self.now = max(self.now, due)
-            assert self.acquire() is not None
+        assert expected is None
+
+    @property
+    def flags(self) -> list[int]:
+        return [int(flag) for flag in self.frontier._links.flags.view]
 
     @invariant()
     def same_waiting(self) -> None:
@@ -173,7 +235,7 @@ class Compared(RuleBasedStateMachine):
             awake = [item for id, item in items.items() if not flags[id] & ASLEEP]
             if lane in self.model.leases:
                 expected = LaneState.BUSY
-            elif self.model.until.get(lane, self.model.rest_until) > self.now:
+            elif self.model.until.get(lane, self.model.rest_until) > self.now or self.model.crowded(lane, self.now):
                 expected = LaneState.RESTING
             else:
                 able = any(self.model.earliest(item) <= self.now for item in awake)
@@ -196,13 +258,14 @@ class Compared(RuleBasedStateMachine):
 
     @invariant()
     def a_bound_precedes_its_queue(self) -> None:
-        frontier = self.frontier
+        frontier, places = self.frontier, self.frontier._places
         for number in range(len(frontier._queues)):
             pool = ints(frontier._queues.pools[number].tolist())
             keys = frontier._links.keys(pool[frontier._links.awake(pool)])
-            bound = int(frontier._bound.view[number])
+            bound = int(places.bound.view[number])
             assert all(bound <= key for key in keys.tolist())
-            assert frontier._held[number] or not len(keys) or (bound, number) in frontier._ready
+            ready = places.ready[places.of[number].lane.known]
+            assert places.held[number] or not len(keys) or (bound, number) in ready
 
 
 TestCompared = Compared.TestCase
@@ -307,8 +370,9 @@ def test_a_link_put_back_waits_for_its_lane_too() -> None:
     candidate = frontier.acquire(0.0)
     assert candidate is not None
     frontier.retry(candidate, 1.0)
-    assert frontier.next_due() is None  # while the lane is busy
     frontier.release(candidate, 0.0, 3.0, page=False)
+    assert frontier.next_due() == 1.0  # when it wakes up
+    assert frontier.acquire(1.0) is None
     assert frontier.next_due() == 3.0
     assert frontier.acquire(2.9) is None
     assert frontier.acquire(3.0) == candidate

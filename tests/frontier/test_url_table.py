@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import groupby, islice
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xxhash import xxh3_64_intdigest
 
 from forager.frontier import HashTable, url_table
-from forager.frontier.url_table import Hashes
+from forager.frontier.url_table import Hashes, UrlTable, _secret_hash
+from forager.types import Url
 
 # Few low bits and many high bits: buckets overflow into the next ones, and from the last into the first.
 CLOSE = st.builds(lambda low, high: low | high << 56, st.sampled_from([0, 1, 254, 255, 511]), st.integers(0, 255))
@@ -77,3 +81,29 @@ def test_hash_zero_is_a_hash() -> None:
     assert table.lookup(hashed([0, 5])).tolist() == [-1, -1]
     table.insert(hashed([5, 0]), np.array([3, 4], np.int32))
     assert table.lookup(hashed([0, 256, 5])).tolist() == [4, -1, 3]
+
+
+def longest_run(table: HashTable) -> int:
+    """Of full buckets, one after the other: so many are looked at for one URL, at most."""
+    full = table._table.hashes[:, -1] != 0
+    return max((len(list(run)) for is_full, run in groupby(full.tolist()) if is_full), default=0)
+
+
+def test_links_that_a_stranger_chooses_do_not_fall_into_one_bucket() -> None:
+    """They all have the same low bits under a hash that anybody can compute."""
+    urls = (Url(f"http://a.test/{number}") for number in range(1_000_000))
+    chosen = list(islice((url for url in urls if xxh3_64_intdigest(url.encode()) & 0xFF == 7), 1_500))
+    names = UrlTable()
+    for start in range(0, len(chosen), 80):
+        names.intern(chosen[start : start + 80])
+    assert names.intern(chosen).tolist() == list(range(1_500))
+    assert longest_run(names._ids) < 40  # 187 with a hash without a secret
+
+
+def test_a_fixed_hash_of_strings_is_not_relied_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    one, other = _secret_hash(), _secret_hash()
+    urls = [Url(f"http://a.test/{number}") for number in range(100)]
+    assert [one(url) for url in urls] == [one(url) for url in urls]
+    assert not {one(url) for url in urls} & {other(url) for url in urls}
+    assert len({one(url) for url in urls}) == 100

@@ -1,6 +1,7 @@
 """A small procedural web, served by a process of its own until its standard input closes.
 
-python -m tests.network.serving LOGFILE [name=value …]      the numbers of its WebPlan
+python -m tests.network.serving LOGFILE [name=value …]      the numbers of its WebPlan, slowness, port,
+                                                            share (of faults), outages ([[after, seconds, host], …])
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server import Server
+from forager_lab.webs.server.faults import FaultPlan, Outage
 
 ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def served(log: Path, **numbers: float) -> Iterator[int]:
+def served(log: Path, **numbers: object) -> Iterator[int]:
     """The port of a server that lives as long as the block."""
-    words = [f"{name}={value}" for name, value in numbers.items()]
+    words = [f"{name}={json.dumps(value)}" for name, value in numbers.items()]
     command = [sys.executable, "-m", "tests.network.serving", str(log), *words]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
         assert server.stdout
@@ -34,16 +37,15 @@ def served(log: Path, **numbers: float) -> Iterator[int]:
             server.wait(10)
 
 
-async def _serve(log: Path, plan: WebPlan, slowness: float) -> None:
-    async with Server(ProceduralWeb(plan), log=log, slowness=slowness) as server:
+async def _serve(log: Path, given: dict[str, Any]) -> None:
+    slowness, port = given.pop("slowness", 0), given.pop("port", 0)
+    outages = [Outage(*outage) for outage in given.pop("outages", ())]
+    faults = FaultPlan(share=given.pop("share", 0.0), outages=outages)
+    async with Server(ProceduralWeb(WebPlan(**given)), port, log=log, slowness=slowness, faults=faults) as server:
         print(json.dumps({"port": server.port}), flush=True)
         await asyncio.to_thread(sys.stdin.read)
 
 
 if __name__ == "__main__":
     given = {name: json.loads(value) for name, _, value in (word.partition("=") for word in sys.argv[2:])}
-    asyncio.run(
-        _serve(
-            Path(sys.argv[1]), WebPlan(**{k: v for k, v in given.items() if k != "slowness"}), given.get("slowness", 0)
-        )
-    )
+    asyncio.run(_serve(Path(sys.argv[1]), given))

@@ -48,7 +48,9 @@ def project(folder: Path, port: int, **more: object) -> Path:
         f"seeds = {json.dumps(homes)}\n"
         '[critic]\nname = "predicate"\noptions.keywords = ["species", "planet"]\n'
         '[strategy]\nname = "breadth-first"\n'
-        f"[frontier]\ndelay = {settings['delay']}\nin_flight = {IN_FLIGHT}\nretries = 0\n"
+        f"[frontier]\ndelay = {settings['delay']}\nin_flight = {IN_FLIGHT}\n"
+        f"retries = {settings.get('retries', 0)}\n"
+        f"patience = {settings.get('patience', 60.0)}\n"
         f"[stop]\npages = {settings['pages']}\n"
         f'[fetch]\ncontact = "me@example.org"\nrobots = {settings["robots"]}\nlongest_delay = {DELAY}\n'
         f'resolve = {{ "*.web.test" = "127.0.0.1:{port}" }}\n'

@@ -172,7 +172,7 @@ def test_redirects_failures_and_what_is_no_page(web: tuple[int, Path], tmp_path:
         f"\n{KING}/view?item=1923\n",
         "brought no page (too-many-redirects",
         "brought no page (not-html application/pdf)",
-        "/live/909 brought no page (busy status 503",
+        "/live/909 brought no page (server-error status 500",
         "brought no page (not-found status 404",
         "there is no start 6: `starts` lists the 5 starts",
     ):

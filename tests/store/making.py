@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ def url(id: int) -> Url:
 
 def new_url(id: int) -> NewUrl:
     return NewUrl(id, url(id), f"h{id % 5}.test", id / 7)
+
+
+def archives(folder: Path) -> list[Path]:
+    """The WARC files of a project, in order."""
+    return sorted((folder / "warc").glob("*.warc.gz"))
 
 
 def body(seq: int) -> bytes:

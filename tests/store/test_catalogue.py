@@ -9,6 +9,7 @@ import pytest
 
 from forager.errors import ForagerError
 from forager.store import Catalogue, NewUrl, Record, Store
+from forager.store.damage import DamageWarning
 from tests.store.making import answer, new_url, record, text, url
 from tests.store.test_store import filled
 
@@ -113,5 +114,9 @@ def test_texts(project: Path) -> None:
 
 def test_an_archive_that_is_gone_is_told(project: Path) -> None:
     (project / "warc/forager-00001.warc.gz").unlink()
-    with Catalogue(project) as catalogue, pytest.raises(ForagerError, match="restore it from a copy"):
-        catalogue.answer(0)
+    catalogue = Catalogue(project)
+    assert catalogue.answer(0) is None
+    assert catalogue.reasons(1) == {}
+    assert [catalogue.text(page) for page in catalogue.pages(limit=2)] == ["", ""]
+    with pytest.warns(DamageWarning, match="2 damaged records of .* forager verify"):
+        catalogue.close()

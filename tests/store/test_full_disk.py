@@ -40,7 +40,7 @@ except StoreFull as error:
 """
 
 
-@pytest.mark.parametrize("limit", [100_000, 150_000, 200_001, 234_567])
+@pytest.mark.parametrize("limit", [130_000, 150_000, 200_001, 234_567])
 def test_files_that_may_not_grow(tmp_path: Path, limit: int) -> None:
     """With each limit another file is the first to reach it: the links, the database, or the archive."""
     child = subprocess.run(

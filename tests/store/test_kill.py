@@ -17,7 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 from forager.store import Store
 from forager.store.schema import DATABASE
 from forager.types import Fetch
-from tests.store.making import answer, new_url, record, url
+from tests.store.making import answer, archives, new_url, record, url
 
 KILLS = 200
 FULL_CHECK = 25  # kills between two readings of the whole archive
@@ -74,7 +74,7 @@ def look(folder: Path) -> Found:
         assert db.execute("SELECT count(*), max(seq) FROM visit").fetchone() in ((found[0] + 1, found[0]), (0, None))
         assert db.execute("SELECT count(*) FROM url").fetchone() == (found.urls,)
         lengths = dict(db.execute("SELECT name, length FROM file"))
-    on_disk = [folder / "links.bin", *(folder / "warc").iterdir()]
+    on_disk = [folder / "links.bin", *archives(folder)]
     sizes = {str(path.relative_to(folder)): path.stat().st_size for path in on_disk}
     assert sizes == {"links.bin": 0} | lengths
     return found
@@ -102,7 +102,7 @@ def archived(folder: Path) -> list[tuple[str, str]]:
     """Target and payload digest of each response, read and verified by warcio; each has its request and reasons."""
     found: list[tuple[str, str]] = []
     kinds: dict[str, int] = dict.fromkeys(("warcinfo", "response", "request", "metadata"), 0)
-    files = sorted((folder / "warc").iterdir())
+    files = archives(folder)
     for path in files:
         with path.open("rb") as file:
             for one in ArchiveIterator(file, check_digests="raise"):
@@ -128,4 +128,4 @@ def test_two_hundred_kills(tmp_path: Path) -> None:
             check_all(tmp_path)
         before = found
     assert fruitful > KILLS / 3, "most kills came before anything was written: the test shows little"
-    assert len(list((tmp_path / "warc").iterdir())) > 1
+    assert len(archives(tmp_path)) > 1

@@ -6,20 +6,24 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from forager.errors import ForagerError
 from forager.store import Catalogue, SearchIndex, Store
+from forager.store.journal import pack_links
 from forager.store.schema import DATABASE, STEPS, VERSION
+from forager.types import ScoredLinks
 from tests.store.making import new_url, record, text
 
 OLD = Path(__file__).parent / "old"
+LINKS = [pack_links(np.array(ids, np.int32), ScoredLinks(np.zeros(len(ids), np.float32))) for ids in ([1, 2], [3, 0])]
 
 
 def old_project(folder: Path) -> Path:
     with closing(sqlite3.connect(folder / DATABASE)) as db:
         db.executescript((OLD / "version_1.sql").read_text(encoding="utf-8"))
-    (folder / "links.bin").write_bytes(b"aaaabbbb")
+    (folder / "links.bin").write_bytes(LINKS[0] + LINKS[1])
     return folder
 
 
@@ -33,8 +37,8 @@ def test_an_old_project_is_brought_up_to_date(tmp_path: Path) -> None:
     with Store(old_project(tmp_path)) as store:
         found = list(store.records())
         assert [(stored.title, stored.links, stored.redirects) for stored in found] == [
-            ("Old page 0", b"aaaa", ()),
-            ("Old page 1", b"bbbb", ()),
+            ("Old page 0", LINKS[0], ()),
+            ("Old page 1", LINKS[1], ()),
         ]
         assert [list(stored.new_urls) for stored in found] == [[1, 2], [3]]
         assert [session.ended for session in store.sessions()] == [None]
@@ -70,9 +74,12 @@ def test_old_and_new_projects_have_the_same_tables(tmp_path: Path) -> None:
     assert tables(old) == tables(new)
 
 
-def test_an_old_project_cannot_be_read_before_it_is_brought_up_to_date(tmp_path: Path) -> None:
-    with pytest.raises(ForagerError, match=f"has version 1, this program reads {VERSION}"):
-        Catalogue(old_project(tmp_path))
+def test_an_old_project_is_read_as_it_is(tmp_path: Path) -> None:
+    """What only reads does not change it; a crawl does."""
+    before = (old_project(tmp_path) / DATABASE).read_bytes()
+    with Catalogue(tmp_path) as catalogue:
+        assert [page.title for page in catalogue.pages()] == ["Old page 0", "Old page 1"]
+    assert (tmp_path / DATABASE).read_bytes() == before
 
 
 @pytest.mark.parametrize("opening", [Store, Catalogue])

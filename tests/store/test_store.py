@@ -182,7 +182,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 def test_a_damaged_database_is_told(tmp_path: Path) -> None:
     (tmp_path / "crawl.sqlite").write_bytes(b"no database at all" * 100)
-    with pytest.raises(ForagerError, match="cannot be opened"):
+    with pytest.raises(ForagerError, match=r"is damaged \(file is not a database\).*forager recover"):
         Store(tmp_path)
 
 

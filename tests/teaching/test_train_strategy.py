@@ -14,6 +14,7 @@ from forager.cli import app
 from forager.errors import ForagerError
 from forager.store import Catalogue
 from forager.strategies import STRATEGIES
+from forager.teaching.training_webs import project_ground
 from forager.types import Visit
 from tests.lab.warc import write_web
 
@@ -140,7 +141,8 @@ def test_a_project_can_teach(web: Path, elsewhere: Path, tmp_path: Path) -> None
     run("train", "q-value", "--project", str(project), "--out", str(tmp_path / "taught"), "--folds", "0")
     assert json.loads((tmp_path / "taught/report.json").read_text())["targets"] == COURSES
     check_found(crawled(tmp_path, elsewhere), "q-value")
-    run("train", MODELS[0], "--project", str(project), "--relevant", "1.1", "--out", "x", wrong="crawl more")
+    with pytest.raises(ForagerError, match="crawl more"):
+        project_ground(project, 1.1)
 
 
 def test_a_file_of_links_can_teach(web: Path, tmp_path: Path) -> None:

@@ -47,3 +47,10 @@ def test_barred_urls() -> None:
 def test_a_broken_pattern_is_named() -> None:
     with pytest.raises(ForagerError, match=r"scope\.exclude: '\(' is not a regular expression"):
         Scope(exclude=("(",))
+
+
+@pytest.mark.parametrize("pattern", [r"(?i)Q{2}", r"(?P<a>q)q", r"(q)\1", r"(q)?(?(1)q|z)"])
+def test_flags_names_and_numbers_of_groups_belong_to_one_pattern(pattern: str) -> None:
+    scope = Scope(exclude=(r"(?P<a>y)y", pattern))
+    urls = [Url(f"http://a.test/{name}") for name in ("qq", "q", "yy", "qy")]
+    assert scope.admit(urls, 1).rows == [1, 3]

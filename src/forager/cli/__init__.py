@@ -1,6 +1,6 @@
 """The command line: from words to calls of the library, and from results to text. It decides nothing itself.
 
-projects    crawl, status, pages, why, search, export, seeds
+projects    crawl, retry, pages, why, search, export, seeds          status     status
 topics      new, topic show, topic from-courses, label, retrain
 judge       judge
 teach       teach record, teach import
@@ -8,6 +8,7 @@ train       train
 taxonomy    taxonomy import, list, show, prune
 terms       terms
 installed   doctor, strategies, critics
+mending     verify, recover
 progress    how far a command is        terminal   what the commands share
 
 Other packages add commands as entry points of the group `forager.commands`, each a function or a Typer group.
@@ -15,22 +16,31 @@ Other packages add commands as entry points of the group `forager.commands`, eac
 
 from __future__ import annotations
 
+import errno
 import sys
+import warnings
 from collections.abc import Callable
 from importlib.metadata import entry_points
-from typing import Annotated
+from io import TextIOWrapper
+from typing import Annotated, Any
 
 import typer
 
-from forager.cli import installed, projects, topics
+from forager.cli import installed, mending, projects, topics
 from forager.cli.judge import judge
+from forager.cli.status import status
 from forager.cli.taxonomy import taxonomy
 from forager.cli.teach import teach
+from forager.cli.terminal import say
 from forager.cli.terms import terms
 from forager.cli.train import train
 from forager.errors import ForagerError
+from forager.store import DamageWarning
 
 GROUP = "forager.commands"
+WRONG = 2  # exit code
+UsageError: Any = typer.BadParameter.__mro__[1]  # Typer has a name for this one alone
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)  # what a folder answers that cannot be written
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -45,8 +55,9 @@ def forager(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(topics.new, projects.crawl, projects.status, projects.pages, projects.why, projects.search),
+    *(topics.new, projects.crawl, projects.retry, status, projects.pages, projects.why, projects.search),
     *(projects.export, topics.label, topics.retrain, judge, terms, train),
+    *(mending.verify, mending.recover),
     *(installed.strategies, installed.critics, installed.doctor),
 )
 for command in COMMANDS:
@@ -64,7 +75,7 @@ def _add_plugins() -> None:
             added = point.load()
         except Exception as error:  # a plug-in may raise anything while it is imported
             problem = f"command {point.name!r} ({point.value}) cannot be imported: {type(error).__name__}: {error}"
-            print(f"forager: {problem}; repair or uninstall its package", file=sys.stderr)
+            say(f"forager: {problem}; repair or uninstall its package")
             continue
         if isinstance(added, typer.Typer):
             app.add_typer(added, name=point.name)
@@ -75,10 +86,40 @@ def _add_plugins() -> None:
 _add_plugins()
 
 
+def _show_warning(message: Warning | str, category: type[Warning], *place: object) -> None:
+    """A warning for users, in one line. Those for programmers are not shown."""
+    if issubclass(category, DamageWarning):
+        say(f"forager: {message}")
+
+
 def main() -> None:
-    """Exit codes: 0 done, 1 the doctor found a problem, 2 wrong input, 130 stopped at once."""
+    """Exit codes: 0 done, 1 nothing was fetched, or the doctor or `verify` found a problem, 2 wrong input, 130 stopped
+    at once."""
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a page may have letters that the terminal has not
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        code = app(prog_name="forager", standalone_mode=False)
     except ForagerError as error:
-        print(f"forager: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        say(f"forager: {error}")
+        code = WRONG
+    except UsageError as error:
+        _say_usage(error)
+        code = WRONG
+    except typer.Abort:
+        code = 1
+    except OSError as error:
+        if error.errno not in _NOT_ALLOWED:
+            raise
+        say(f"forager: {error.filename or 'a file'} cannot be used: {error.strerror}")
+        code = WRONG
+    raise SystemExit(code)
+
+
+def _say_usage(error: Any) -> None:
+    """A command that was typed wrong, in one line. Without a message its help was printed."""
+    message = error.format_message().rstrip(".")
+    if message:
+        place = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        say(f"forager: {message[0].lower()}{message[1:]}{place}")

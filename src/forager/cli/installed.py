@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -11,10 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from forager import registry
-from forager.cli.terminal import JsonLines, JsonObject, out
+from forager.cli.terminal import JsonLines, JsonObject, put, put_json
 from forager.crawl.doctor import health_checks
 from forager.critics import CRITICS, critic_names
 from forager.critics import GROUP as CRITIC_GROUP
@@ -26,7 +24,7 @@ from forager.strategies import STRATEGIES, strategy_names
 def show_version(asked: bool) -> None:
     """Print the version and end, if `--version` was given."""
     if asked:
-        print(f"forager {version('forager')}")
+        put(f"forager {version('forager')}")
         raise typer.Exit
 
 
@@ -41,12 +39,12 @@ def doctor(
     checks = list(health_checks(folder))
     works = all(check.ok for check in checks if check.needed)
     if as_json:
-        print(json.dumps({"ok": works, "checks": [asdict(check) for check in checks]}))
+        put_json({"ok": works, "checks": [asdict(check) for check in checks]})
     else:
         for check in checks:
             mark = "ok" if check.ok else "wrong" if check.needed else "missing"
-            print(f"{mark:<8} {check.name:<16} {check.found}{f': {check.cure}' if check.cure else ''}")
-        print("a crawl would work here" if works else "a crawl would not work here: see the lines marked wrong")
+            put(f"{mark:<8} {check.name:<16} {check.found}{f': {check.cure}' if check.cure else ''}")
+        put("a crawl would work here" if works else "a crawl would not work here: see the lines marked wrong")
     if not works:
         raise typer.Exit(1)
 
@@ -54,28 +52,28 @@ def doctor(
 # ---- names ----------------------------------------------------------------------------------------------------------
 
 
-def strategies(as_json: JsonLines = False) -> None:
-    """List the strategies, which choose the next link."""
-    _print_names(strategy_names(), lambda name: _describe("strategy", name, STRATEGIES, STRATEGY_GROUP), as_json)
+BareNames = Annotated[bool, typer.Option("--names", help="print the names alone")]
 
 
-def critics(as_json: JsonLines = False) -> None:
-    """List the critics, which judge pages."""
-    _print_names(critic_names(), lambda name: _describe("critic", name, CRITICS, CRITIC_GROUP), as_json)
+def strategies(names: BareNames = False, as_json: JsonLines = False) -> None:
+    """List the strategies, which choose the next link, and what each is for."""
+    found = strategy_names()
+    _print_names(found, lambda name: _describe("strategy", name, STRATEGIES, STRATEGY_GROUP), names, as_json)
 
 
-def _print_names(names: list[str], describe: Callable[[str], str], as_json: bool) -> None:
-    """A table on a terminal; for scripts the plain names, or JSON."""
-    if as_json:
-        for name in names:
-            print(json.dumps({"name": name, "description": describe(name)}, ensure_ascii=False))
-    elif out.is_terminal:
-        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-        for name in names:
-            table.add_row(name, describe(name))
-        out.print(table, markup=False, highlight=False)
-    else:
-        print("\n".join(names))
+def critics(names: BareNames = False, as_json: JsonLines = False) -> None:
+    """List the critics, which judge pages, and what each is for."""
+    found = critic_names()
+    _print_names(found, lambda name: _describe("critic", name, CRITICS, CRITIC_GROUP), names, as_json)
+
+
+def _print_names(found: list[str], describe: Callable[[str], str], names: bool, as_json: bool) -> None:
+    widest = max(map(len, found))
+    for name in found:
+        if as_json:
+            put_json({"name": name, "description": describe(name)})
+        else:
+            put(name if names else f"{name:<{widest}}  {describe(name)}")
 
 
 def _describe(kind: str, name: str, builtin: Mapping[str, registry.Maker], group: str) -> str:

@@ -6,7 +6,6 @@ the critic thinks of a page, because that would influence the judge.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from getpass import getuser
@@ -17,10 +16,11 @@ from typing import Annotated, Any
 
 import typer
 
-from forager.cli.terminal import JsonLines, ProjectFolder, plain, say
+from forager.cli.terminal import JsonLines, ProjectFolder, plain, put, put_json, say
 from forager.clock import WallClock
 from forager.collection import Agreement, JudgeReport, Precision, Proportion, agreement, judge_report, sample
 from forager.collection.review import Interval
+from forager.config import MOST
 from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue, Entry
@@ -45,8 +45,10 @@ PROMPT = "r relevant, n not, u unsure, m more, b back, q quit > "
 
 def judge(
     project: ProjectFolder,
-    count: Annotated[int, typer.Option("--sample", min=1, help="how many pages to judge")] = 45,
-    seed: Annotated[int, typer.Option(help="another seed gives other pages; all judges must use the same")] = 0,
+    count: Annotated[int, typer.Option("--sample", min=1, max=MOST, help="how many pages to judge")] = 45,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MOST, help="another seed gives other pages; all judges must use the same")
+    ] = 0,
     name: Annotated[str | None, typer.Option("--judge", help="your name", show_default="your login name")] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="sample from all fetched pages, not only from the relevant ones")
@@ -129,8 +131,10 @@ class JudgeDialogue:
         page = self._pages[at]
         before = self._given.get(page.url)
         self._lines, self._shown = wrap(plain(self._catalogue.text(page)), self._width) or ["(no text)"], 0
-        say(f"\n{at + 1} of {len(self._pages)}  {plain(page.url)}" + (f"  (was: {SHOWN[before]})" if before else ""))
-        say(f"{plain(page.title) or '(no title)'}\n")
+        say()
+        say(f"{at + 1} of {len(self._pages)}  {page.url}" + (f"  (was: {SHOWN[before]})" if before else ""))
+        say(page.title or "(no title)")
+        say()
         self._more()
 
     def _more(self) -> None:
@@ -152,7 +156,7 @@ class JudgeDialogue:
             elif key in (*KEYS, "b", "q"):
                 return key
             else:
-                say(f"no key {plain(key)!r}")
+                say(f"no key {key!r}")
 
 
 def _key() -> str:
@@ -175,23 +179,23 @@ def _key() -> str:
 def _print_reports(rows: Sequence[JudgeReport], as_json: bool) -> None:
     for row in rows:
         if as_json:
-            print(json.dumps(_report_row(row)))
+            put_json(_report_row(row))
             continue
         kept, found = row.kept, row.found
         judged = kept.judged + (row.left_out.judged if row.left_out else 0)
-        print(f"{row.judge}: {judged} of {row.sample} pages judged")
+        put(f"{row.judge}: {judged} of {row.sample} pages judged")
         _print_precision("precision of what the critic keeps", kept)
         if row.left_out is not None and found is not None:
             _print_precision("wanted among what it leaves out", row.left_out)
-            print(f"  wanted pages that it keeps: {_share(found)}")
+            put(f"  wanted pages that it keeps: {_share(found)}")
         if row.elsewhere:
-            print(f"  {row.elsewhere} more verdicts are on pages outside this sample (--sample, --seed, --all)")
+            put(f"  {row.elsewhere} more verdicts are on pages outside this sample (--sample, --seed, --all)")
 
 
 def _print_precision(name: str, precision: Precision) -> None:
-    print(f"  {name}: {_share(precision.sure)}")
+    put(f"  {name}: {_share(precision.sure)}")
     if precision.unsure:
-        print(f"    {precision.unsure} unsure; as no {_share(precision.least)}, as yes {_share(precision.most)}")
+        put(f"    {precision.unsure} unsure; as no {_share(precision.least)}, as yes {_share(precision.most)}")
 
 
 def _share(share: Proportion) -> str:
@@ -213,23 +217,23 @@ def _print_agreements(
             continue
         found = agreement(first, second, pages, given[first], given[second])
         if as_json:
-            print(json.dumps(_agreement_row(found)))
+            put_json(_agreement_row(found))
         else:
             _print_agreement(found)
 
 
 def _print_agreement(found: Agreement) -> None:
-    print(f"{found.first} and {found.second}: ", end="")
+    both = f"{found.first} and {found.second}: "
     if not found.raw.of:
-        print("no page judged by both")
+        put(f"{both}no page judged by both")
         return
-    print(f"agree on {_share(found.raw)}")
+    put(f"{both}agree on {_share(found.raw)}")
     if found.kappa is None or found.interval is None:
-        print("  kappa: none, because both gave the same verdict on every page")
+        put("  kappa: none, because both gave the same verdict on every page")
     else:
-        print(f"  Cohen's kappa {found.kappa:.3f} ({_interval(found.interval)}, by the large-sample standard error)")
+        put(f"  Cohen's kappa {found.kappa:.3f} ({_interval(found.interval)}, by the large-sample standard error)")
     for each in found.disagreements:
-        print(f"  {SHOWN[each.first]:<8} {SHOWN[each.second]:<8} {plain(each.url)}  {plain(each.title)}")
+        put(f"  {SHOWN[each.first]:<8} {SHOWN[each.second]:<8} {each.url}  {each.title}")
 
 
 def _report_row(row: JudgeReport) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -11,13 +13,18 @@ from typing import Self
 from rich.console import Console
 from rich.live import Live
 from rich.progress import Progress as Bar
+from rich.progress_bar import ProgressBar
 from rich.table import Table
+from rich.text import Text
 
+from forager.cli.terminal import duration, plain
 from forager.crawl.loop import Crawl
 from forager.types import Visit
 
 EVERY = 5.0  # seconds between two plain lines
 SHORT = 0.25  # seconds between two changes on a terminal
+WINDOW = 60.0  # seconds over which the rate is taken
+WIDTH = 40  # of the bar
 
 
 class CrawlView:
@@ -25,43 +32,104 @@ class CrawlView:
 
     def __init__(self, crawl: Crawl, title: str = "") -> None:
         self._crawl, self._title = crawl, title
-        self._before, self._start = crawl.stats.pages, time.monotonic()  # pages of earlier sessions; now
+        self._start = time.monotonic()
+        self._counts = deque([(self._start, crawl.stats.pages)])  # of the last seconds: when, and how many pages
+        self.visit: Visit | None = None  # the last one
 
-    def _rate(self) -> float:
-        return (self._crawl.stats.pages - self._before) / max(1e-9, time.monotonic() - self._start)
+    def count(self) -> None:
+        """Note how many pages there are now, for the rate."""
+        now = time.monotonic()
+        self._counts.append((now, self._crawl.stats.pages))
+        while len(self._counts) > 2 and self._counts[1][0] <= now - WINDOW:
+            self._counts.popleft()
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._start
+
+    @property
+    def rate(self) -> float:
+        """Pages a second, lately."""
+        began, before = self._counts[0]
+        return (self._crawl.stats.pages - before) / max(1e-9, time.monotonic() - began)
+
+    @property
+    def share(self) -> float | None:
+        """How much of the budget is used up, from 0 to 1. None: there is no budget."""
+        stop, stats = self._crawl.config.stop, self._crawl.stats
+        shares = [
+            *([stats.pages / stop.pages] if stop.pages else []),
+            *([stats.bytes / stop.bytes] if stop.bytes else []),
+            *([self.elapsed / stop.seconds] if stop.seconds else []),
+        ]
+        return min(1.0, max(shares)) if shares else None
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the budget is used up, at this rate. None: nobody knows."""
+        stop, stats = self._crawl.config.stop, self._crawl.stats
+        if stats.stopped:
+            return None
+        ends = [stop.seconds - self.elapsed] if stop.seconds is not None else []
+        if stop.pages is not None and self.rate > 0:
+            ends.append((stop.pages - stats.pages) / self.rate)
+        return max(0.0, min(ends)) if ends else None
+
+    @property
+    def waits_for(self) -> str:
+        """What is waited for, in words. "" while there are answers to come, and when the crawl has ended."""
+        return "" if self._crawl.stats.stopped else self._crawl.waiting_for
 
     def line(self) -> str:
         """The state of the crawl on one line."""
-        stats = self._crawl.stats
+        stats, waits = self._crawl.stats, self.waits_for
         misses = " ".join(f"{reason}={count}" for reason, count in stats.misses.most_common()) or "none"
-        return (
-            f"{self._title}{stats.pages} pages, {self._rate():.1f}/s, harvest {stats.harvest:.3f} "
+        return plain(
+            f"{self._title}{self._pages()}, {self.rate:.1f}/s, {self._times()}, harvest {stats.harvest:.3f} "
             f"(last 100: {stats.recent_harvest:.3f}), {len(self._crawl.frontier)} waiting on "
-            f"{self._crawl.facts.addresses.host_count} hosts, failures: {misses}"
+            f"{self._crawl.facts.addresses.host_count} hosts, failures: {misses}{f'; {waits}' if waits else ''}"
         )
 
-    def table(self, visit: Visit) -> Table:
-        """The state of the crawl as a table."""
+    def table(self) -> Table:
+        """The state of the crawl as a table, under a bar if there is a budget."""
         stats, shown = self._crawl.stats, Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+        visit, waits = self.visit, self.waits_for
         rows = {
-            "pages": f"{self._title}{stats.pages:,}   {self._rate():.1f}/s",
+            "pages": f"{self._title}{self._pages()}   {self.rate:.1f}/s",
+            "time": self._times(),
             "harvest": f"{stats.harvest:.3f}   last 100: {stats.recent_harvest:.3f}",
             "waiting": f"{len(self._crawl.frontier):,} links on {self._crawl.facts.addresses.host_count:,} hosts",
             "failures": ", ".join(f"{count} {reason}" for reason, count in stats.misses.most_common(5)) or "none",
-            "now": f"{visit.judgement.relevance:.2f} {visit.page.url}"[:100],
+            "now": waits or (f"{visit.judgement.relevance:.2f} {visit.page.url}"[:100] if visit else ""),
         }
+        share = self.share
+        if share is not None:
+            shown.add_row(f"{share:.0%}", ProgressBar(1.0, share, width=WIDTH))
         for name, value in rows.items():
-            shown.add_row(name, value)
+            shown.add_row(name, Text(plain(value)))
         return shown
+
+    def _pages(self) -> str:
+        budget = self._crawl.config.stop.pages
+        return f"{self._crawl.stats.pages:,}{f' of {budget:,}' if budget else ''} pages"
+
+    def _times(self) -> str:
+        left = self.remaining
+        return duration(self.elapsed) + (f", about {duration(left)} left" if left and left >= 1 else "")
 
 
 class Progress:
-    """A crawl as it goes on: `with Progress(console) as progress: progress.began(crawl); progress.each(visit)`."""
+    """A crawl as it goes on: `with Progress(console) as progress: progress.began(crawl); progress.each(visit)`.
+
+    It is shown anew as time passes, not only when pages come: an outage must be seen. A timer of the event loop does
+    this, because only there the crawl may be looked at.
+    """
 
     def __init__(self, console: Console, title: str = "") -> None:
-        self._console, self._title, self._told = console, title, time.monotonic()
+        self._console, self._title = console, title
         self._view: CrawlView | None = None  # None: no crawl has begun
-        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+        self._timer: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> Self:
         if self._live:
@@ -71,28 +139,39 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._timer:
+            self._timer.cancel()
         if self._live:
             self._live.stop()
         if self._view:
             self._print(self._view)
 
     def began(self, crawl: Crawl) -> None:
-        """Show this crawl from now on."""
-        self._view, self._told = CrawlView(crawl, self._title), time.monotonic()
+        """Show this crawl from now on. Called inside the event loop that runs it."""
+        self._view = CrawlView(crawl, self._title)
+        if self._timer:
+            self._timer.cancel()
+        self._wait()
 
     def each(self, visit: Visit) -> None:
-        """Show the state of the crawl after this visit, if enough time has passed."""
-        now = time.monotonic()
-        if self._view is None or now - self._told < (SHORT if self._live else EVERY):
-            return
-        self._told = now
-        if self._live:
-            self._live.update(self._view.table(visit))
-        else:
-            self._print(self._view)
+        """The crawl has brought this page."""
+        if self._view:
+            self._view.visit = visit
+
+    def _wait(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(SHORT if self._live else EVERY, self._tick)
+
+    def _tick(self) -> None:
+        if self._view:
+            self._view.count()
+            if self._live:
+                self._live.update(self._view.table(), refresh=True)
+            else:
+                self._print(self._view)
+        self._wait()
 
     def _print(self, view: CrawlView) -> None:
-        self._console.print(view.line(), highlight=False, markup=False, soft_wrap=True)
+        self._console.print(view.line(), highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class StatusLine:
@@ -131,9 +210,9 @@ class StatusLine:
     def _show(self, line: str) -> None:
         if self._status:
             self._status.start()
-            self._status.update(line)
+            self._status.update(Text(plain(line)))
         else:
-            self._console.print(line, highlight=False, markup=False)
+            self._console.print(plain(line), highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager

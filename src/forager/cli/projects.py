@@ -1,18 +1,19 @@
-"""`forager crawl`, `status`, `pages`, `why`, `search`, `export` and `seeds`: a project and its collection."""
+"""`forager crawl`, `pages`, `why`, `search`, `export` and `seeds`: a project and its collection."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from forager.cli.progress import Progress, counting
-from forager.cli.terminal import JsonLines, JsonObject, ProjectFolder, err, out, say
+from forager.cli.progress import Progress, StatusLine, counting
+from forager.cli.status import in_words
+from forager.cli.terminal import JsonLines, LeastRelevance, Limit, ProjectFolder, err, put, put_json, say
 from forager.cli.topics import critic_with_progress
 from forager.collection.courses.export import COURSES, export_courses
 from forager.collection.export import FORMATS
@@ -24,35 +25,56 @@ from forager.crawl.stats import CrawlStats
 from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue, Entry, SearchIndex
-from forager.topics.topic_critic import found_by_topic
-from forager.types import FIRST_OF_ALL
+from forager.types import FIRST_OF_ALL, Reason
 from forager.web.urls import RULES
 
 EXPLAINED = 12  # words of a score that are shown
-STOPPED = 130  # exit code after a second Ctrl-C, as in shells
+NOTHING, STOPPED = 1, 130  # exit codes: no page at all; after a second Ctrl-C, as in shells
+CURES: Mapping[str, str] = {
+    Reason.NOT_FOUND: "check the URLs of the seeds",
+    Reason.CLIENT_ERROR: "these sites refuse us: choose other seeds",
+    Reason.SERVER_ERROR: "try again later",
+    Reason.BUSY: "try again later",
+    Reason.NOT_HTML: "give pages as seeds, not files",
+    Reason.ROBOTS: "these sites do not want to be crawled: choose other seeds",
+    Reason.FORBIDDEN: "if you do want to crawl this network, name it in [fetch] allow",
+    Reason.DNS: "check your network and the names of the hosts",
+    Reason.TIMEOUT: "check your network, or try again later",
+    Reason.UNREACHABLE: "check your network, or try again later",
+    Reason.TLS: "check the clock of this machine and the URLs of the seeds",
+    Reason.LOCAL: "forager doctor checks this machine",
+}
 
 
 def crawl(
     project: Annotated[
         Path, typer.Argument(help="folder of the project; or a TOML file, for a crawl that saves nothing")
     ],
+    verbose: Annotated[
+        int, typer.Option("--verbose", "-v", count=True, help="print the lines of the log; -vv: with all details")
+    ] = 0,
     as_json: JsonLines = False,
 ) -> None:
     """Crawl, or go on with a crawl.
 
     Ctrl-C waits for the requests that are running and ends the crawl; a second Ctrl-C stops at once.
+
+    Exit codes: 0 the crawl has ended, 1 nothing was fetched, 2 wrong input, 130 stopped at once.
     """
     if project.suffix == ".toml":
-        _crawl_file(project, as_json)
-        return
-    tally = asyncio.run(_crawl_project(Project(project), as_json))
-    if as_json:
-        print(json.dumps(_summary(tally)))
+        tally = _crawl_file(project, as_json)
+    else:
+        tally = asyncio.run(_crawl_project(Project(project), verbose))
+        if as_json:
+            put_json(_summary(tally))
     if not tally.stopped:
         raise typer.Exit(STOPPED)
+    if not tally.pages:
+        say(f"nothing was fetched: {_main_reason(tally)}")
+        raise typer.Exit(NOTHING)
 
 
-async def _crawl_project(project: Project, as_json: bool) -> CrawlStats:
+async def _crawl_project(project: Project, verbose: int) -> CrawlStats:
     trained = await critic_with_progress(project)
     with Progress(err) as progress:
         running = asyncio.current_task()
@@ -60,19 +82,36 @@ async def _crawl_project(project: Project, as_json: bool) -> CrawlStats:
 
         def began(crawl: Crawl, notes: list[str]) -> None:
             tallies.append(crawl.stats)
+            if verbose:
+                crawl.log.listen(say, "info" if verbose == 1 else "debug")
             progress.began(crawl)
             for note in notes:
                 say(note)
             if running:
                 _listen(crawl, running)
 
+        def scored(pages: int) -> None:
+            status.update(lambda: f"the strategy is another one: {pages:,} pages scored again")
+
         try:
-            tally = await project.crawl(began, progress.each, critic=trained.critic, query=trained.query)
+            with StatusLine(err) as status:
+                tally = await project.crawl(
+                    began, progress.each, critic=trained.critic, query=trained.query, scored=scored
+                )
         except asyncio.CancelledError:
-            tally = tallies[0]
+            tally = tallies[0] if tallies else CrawlStats()
             tally.stopped = ""
     say(tally.stopped or "stopped at once; pages that were not saved will be fetched again")
     return tally
+
+
+def _main_reason(tally: CrawlStats) -> str:
+    """Why there is no page, and what to do about it."""
+    if not tally.misses:
+        return tally.stopped
+    [(reason, count)] = tally.misses.most_common(1)
+    told = f"{count:,} of {tally.misses.total():,} links failed for this reason: {in_words(reason)}"
+    return f"{told}; {CURES.get(reason, 'forager status and the log of the project say more')}"
 
 
 def _listen(crawl: Crawl, running: asyncio.Task[Any]) -> None:
@@ -101,67 +140,52 @@ def _summary(tally: CrawlStats) -> dict[str, Any]:
     }
 
 
-def _crawl_file(file: Path, as_json: bool) -> None:
+def _crawl_file(file: Path, as_json: bool) -> CrawlStats:
     crawl = Crawl(read_config(file))
     for visit in crawl:
         page, trace = visit.page, visit.trace
         if as_json:
             score = None if trace.score == FIRST_OF_ALL else trace.score
             row: dict[str, Any] = {"url": page.url, "title": page.title, "relevance": visit.judgement.relevance}
-            print(json.dumps(row | {"depth": trace.depth, "score": score, "order": trace.order}))
+            put_json(row | {"depth": trace.depth, "score": score, "order": trace.order})
         else:
-            out.print(f"{visit.judgement.relevance:.3f}  {page.url}  {page.title}", markup=False, highlight=False)
+            put(f"{visit.judgement.relevance:.3f}  {page.url}  {page.title}")
     tally = crawl.stats
     misses = ", ".join(f"{count} {reason}" for reason, count in tally.misses.most_common()) or "none"
     say(
         f"{tally.pages} pages in {tally.requests} requests, harvest {tally.harvest:.3f} by the critic; "
         f"misses: {misses}; {tally.stopped}"
     )
+    return tally
 
 
-def status(project: ProjectFolder, as_json: JsonObject = False) -> None:
-    """Show what a project has done so far, also while it is being crawled."""
-    with Catalogue(project) as catalogue:
-        found = catalogue.status()
-    row = {
-        "pages": found.pages,
-        "outcomes": dict(found.outcomes),
-        "reasons": dict(found.reasons),
-        "urls": found.urls,
-        "hosts": found.hosts,
-        "harvest": _finite(found.relevance),
-        "topics": found_by_topic(Project(project)),
-        "bytes": dict(found.bytes),
-        "running": str(found.running) if found.running else None,
-        "sessions": [
-            {"began": each.began.isoformat(), "ended": each.ended.isoformat() if each.ended else None,
-             "version": each.version, "reason": each.reason}
-            for each in found.sessions
-        ],
-    }  # fmt: skip
-    if as_json:
-        print(json.dumps(row))
-        return
-    for key, value in row.items():
-        if key != "sessions":
-            print(f"{key:<10}{value}")
-    for number, session in enumerate(found.sessions, 1):
-        ended = session.reason or ("runs" if found.running else "was killed")
-        print(f"session {number}  {session.began:%Y-%m-%d %H:%M:%S} UTC  {ended}")
+def retry(
+    project: ProjectFolder,
+    reason: Annotated[
+        list[str] | None, typer.Option(help="only links that failed for this reason; repeat for more")
+    ] = None,
+    host: Annotated[list[str] | None, typer.Option(help="only links to this host; repeat for more")] = None,
+) -> None:
+    """Let the next crawl ask again for links that failed. `forager status` lists the reasons."""
+    count = Project(project).retry(reason or [], host or [])
+    put(f"{count:,} links will be asked for again")
 
 
 def pages(
     project: ProjectFolder,
-    limit: Annotated[int, typer.Option(help="at most so many pages")] = 50,
+    limit: Limit = 50,
     order: Annotated[str, typer.Option(help="what comes first: oldest, newest, relevance, score or url")] = "relevance",
-    min_relevance: Annotated[float | None, typer.Option(help="only pages of at least this relevance")] = None,
+    min_relevance: LeastRelevance = None,
     as_json: JsonLines = False,
 ) -> None:
     """List the pages of the collection."""
     with Catalogue(project) as catalogue:
         for entry in catalogue.pages(limit=limit, order=order, min_relevance=min_relevance):
             label = f"  [{entry.label}]" if entry.label else ""
-            print(json.dumps(_page(entry)) if as_json else f"{entry.relevance:.3f}  {entry.url}{label}  {entry.title}")
+            if as_json:
+                put_json(_page(entry))
+            else:
+                put(f"{entry.relevance:.3f}  {entry.url}{label}  {entry.title}")
 
 
 def _page(entry: Entry) -> dict[str, Any]:
@@ -190,20 +214,23 @@ def why(
         if as_json:
             row = {"url": step.url, "outcome": step.outcome, "reason": step.reason, "depth": step.depth}
             more = {"score": _finite(step.score), "relevance": _finite(step.relevance), "title": step.title}
-            print(json.dumps(row | more))
+            put_json(row | more)
         else:
             score = "seed" if math.isinf(step.score) else f"{step.score:.3f}"
             judged = "" if math.isnan(step.relevance) else f"  relevance {step.relevance:.3f}"
-            print(f"{step.depth:>3}  {score:>7}  {step.outcome:<8}{judged}  {step.url}  {step.title or step.reason}")
+            put(f"{step.depth:>3}  {score:>7}  {step.outcome:<8}{judged}  {step.url}  {step.title or step.reason}")
     for words, weight in asyncio.run(Project(project).explain(url))[:EXPLAINED]:
-        print(json.dumps({"words": words, "weight": weight}) if as_json else f"     {weight:>+7.3f}  {words}")
+        if as_json:
+            put_json({"words": words, "weight": weight})
+        else:
+            put(f"     {weight:>+7.3f}  {words}")
 
 
 def search(
     project: ProjectFolder,
     query: Annotated[str, typer.Argument(help='words, "a phrase", AND, OR, NOT, beginning*')],
-    limit: Annotated[int, typer.Option(help="at most so many pages")] = 10,
-    min_relevance: Annotated[float | None, typer.Option(help="only pages of at least this relevance")] = None,
+    limit: Limit = 10,
+    min_relevance: LeastRelevance = None,
     as_json: JsonLines = False,
 ) -> None:
     """Search the text of the collection."""
@@ -213,9 +240,11 @@ def search(
         hits = index.search(query, limit, min_relevance=min_relevance)
     for hit in hits:
         if as_json:
-            print(json.dumps({"url": hit.url, "title": hit.title, "relevance": hit.relevance, "snippet": hit.snippet}))
+            put_json({"url": hit.url, "title": hit.title, "relevance": hit.relevance, "snippet": hit.snippet})
         else:
-            print(f"{hit.title or '(no title)'}\n  {hit.url}\n  {' '.join(hit.snippet.split())}")
+            put(hit.title or "(no title)")
+            put(f"  {hit.url}")
+            put(f"  {' '.join(hit.snippet.split())}")
     if not hits:
         say("nothing found")
 
@@ -224,7 +253,7 @@ def export(
     project: ProjectFolder,
     target: Annotated[Path, typer.Argument(help="file to write")],
     format: Annotated[str, typer.Option(help=", ".join([*FORMATS, COURSES]))] = "jsonl",
-    min_relevance: Annotated[float | None, typer.Option(help="only pages of at least this relevance")] = None,
+    min_relevance: LeastRelevance = None,
     label: Annotated[
         str | None, typer.Option(help="for courses: the label of their pages", show_default="goal")
     ] = None,
@@ -237,7 +266,7 @@ def export(
             pages = catalogue.count(min_relevance=min_relevance)
         with counting(err, "writing pages", pages) as tell:
             count = export_collection(project, target, format, min_relevance=min_relevance, tell=tell)
-    print(f"{count} {COURSES if format == COURSES else 'pages'} in {target}")
+    put(f"{count} {COURSES if format == COURSES else 'pages'} in {target}")
 
 
 seeds_app = typer.Typer(no_args_is_help=True, help="The URLs that a project starts from.")
@@ -247,7 +276,7 @@ seeds_app = typer.Typer(no_args_is_help=True, help="The URLs that a project star
 def list_seeds(project: ProjectFolder) -> None:
     """List all seeds; those of the configuration come first."""
     for url in Project(project).config.seeds:
-        print(url)
+        put(url)
 
 
 @seeds_app.command("add")
@@ -260,7 +289,7 @@ def add_seeds(
     given = [*(urls or []), *(read_seeds(file) if file else [])]
     if not given:
         raise ForagerError("no seeds: give URLs, or --file FILE with a URL on each line")
-    print(f"{Project(project).add_seeds(given)} seeds added")
+    put(f"{Project(project).add_seeds(given)} seeds added")
 
 
 def _finite(value: float) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -13,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from forager.cli.progress import StatusLine
-from forager.cli.terminal import JsonLines, err, say
+from forager.cli.terminal import JsonLines, Seed, err, put, put_json, say
+from forager.config import MOST
 from forager.errors import ForagerError
 from forager.topics.directory import (
     CategoryCount,
@@ -62,10 +62,10 @@ def import_sources(
         say(f"skipped: {fault}")
     skipped = {str(why): count for why, count in progress.skipped.items()}
     if as_json:
-        print(json.dumps({"listings": root.total, "categories": categories, "skipped": skipped, "out": str(out)}))
+        put_json({"listings": root.total, "categories": categories, "skipped": skipped, "out": str(out)})
         return
     left = f"; skipped: {', '.join(f'{count:,} {why}' for why, count in skipped.items())}" if skipped else ""
-    print(f"{root.total:,} listings in {categories:,} categories, in {out}{left}")
+    put(f"{root.total:,} listings in {categories:,} categories, in {out}{left}")
 
 
 def _items(sources: Sequence[Path], progress: ImportProgress, separator: str) -> Iterator[DirectoryItem]:
@@ -104,7 +104,10 @@ def list_children(
     with Directory(file) as directory:
         rows = directory.children(prefix)
     for row in rows:
-        print(json.dumps(asdict(row)) if as_json else _line(row))
+        if as_json:
+            put_json(asdict(row))
+        else:
+            put(_line(row))
     if not rows:
         say(f"there is nothing below {prefix or 'the root'}")
 
@@ -118,37 +121,41 @@ def _line(row: CategoryCount) -> str:
 def show(
     category: Annotated[str, typer.Argument(help="a category, such as Arts.Music")],
     file: DirectoryFile = DEFAULT,
-    examples: Annotated[int, typer.Option(min=0, help="how many listings to show")] = 5,
+    examples: Annotated[int, typer.Option(min=0, max=MOST, help="how many listings to show")] = 5,
     as_json: JsonLines = False,
 ) -> None:
     """Show a category: counts, description, categories below it and related to it, and some listings."""
     with Directory(file) as directory:
         details = directory.show(category, examples)
     if as_json:
-        print(json.dumps(asdict(details), ensure_ascii=False))
+        put_json(asdict(details))
         return
     _print_details(details)
 
 
 def _print_details(details: CategoryDetails) -> None:
     found = details.category
-    print(f"{found.name}\n{found.own:,} listings, {found.total:,} with those below")
+    put(found.name)
+    put(f"{found.own:,} listings, {found.total:,} with those below")
     if details.description:
-        print(details.description)
+        put(details.description)
     for child in details.children:
-        print(_line(child))
+        put(_line(child))
     for relation in details.relations:
-        print(f"  {relation.kind:<9} {relation.target}{f' ({relation.label})' if relation.label else ''}")
+        put(f"  {relation.kind:<9} {relation.target}{f' ({relation.label})' if relation.label else ''}")
     for listing in details.examples:
-        print(f"  {listing.title or '(no title)'}\n    {listing.url}\n    {listing.description}".rstrip())
+        put(f"  {listing.title or '(no title)'}")
+        put(f"    {listing.url}")
+        if listing.description:
+            put(f"    {listing.description}")
 
 
 @taxonomy.command("prune")
 def prune_directory(
-    k: Annotated[int, typer.Option("--k", min=1, help="listings that a class must have")] = 300,
+    k: Annotated[int, typer.Option("--k", min=1, max=MOST, help="listings that a class must have")] = 300,
     under: Annotated[str, typer.Option(help="only this category and those below it")] = "",
     sample: Annotated[Path | None, typer.Option(help="TSV file to write: at most k listings of each class")] = None,
-    seed: Annotated[int, typer.Option(help="another seed gives another sample")] = 0,
+    seed: Seed = 0,
     file: DirectoryFile = DEFAULT,
     as_json: JsonLines = False,
 ) -> None:
@@ -162,7 +169,10 @@ def prune_directory(
             _write_sample(directory, pruned, k, under, seed, sample)
     for name, size in pruned.sizes.items():
         row = {"class": name, "listings": size, "used": min(size, k)}
-        print(json.dumps(row, ensure_ascii=False) if as_json else f"{size:>10,}  {name}")
+        if as_json:
+            put_json(row)
+        else:
+            put(f"{size:>10,}  {name}")
     used = sum(min(size, k) for size in pruned.sizes.values())
     told = f"{len(pruned.sizes):,} classes of {len(counts):,} categories; {sum(pruned.sizes.values()):,} listings"
     say(f"{told}, {used:,} of them with at most {k:,} in each class")

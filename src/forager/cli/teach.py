@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import typer
 
-from forager.cli.terminal import err, plain, say
+from forager.cli.terminal import err, plain, put, say
 from forager.config import CrawlConfig, read_config
 from forager.crawl.folder import read_seeds
 from forager.errors import ForagerError
@@ -96,7 +96,7 @@ class TeachDialogue:
             "labels": self._list_labels,
             "path": self._list_steps,
             "starts": self._list_starts,
-            "help": lambda: say(HELP),
+            "help": self._help,
         }
         self._ending = {"goal": teaching.goal, "fail": teaching.fail}
 
@@ -127,7 +127,7 @@ class TeachDialogue:
         try:
             self._obey(line)
         except ForagerError as error:
-            say(plain(str(error)))
+            say(str(error))
         except KeyboardInterrupt:
             say("stopped; nothing has changed")
 
@@ -171,7 +171,7 @@ class TeachDialogue:
         known = sorted(set(self._teaching.labels.values()))
         view = self._teaching.label(label)
         if known and view.label not in known:
-            say(f"this is a new label; the others are: {plain(', '.join(known))}")
+            say(f"this is a new label; the others are: {', '.join(known)}")
         self._see_page(view)
 
     def _end(self, word: str, rest: str) -> None:
@@ -179,7 +179,7 @@ class TeachDialogue:
         path = self._wait(self._ending[word](self._where(rest)))
         say(f"{path.id} is saved: {len(path.steps)} pages, {path.outcome.value}")
         if label:
-            say(f"the last page of a path has no label: {plain(label)!r} is left out")
+            say(f"the last page of a path has no label: {label!r} is left out")
         self._see(self._teaching.show())
 
     def _where(self, text: str) -> int | str | None:
@@ -206,8 +206,8 @@ class TeachDialogue:
 
     def _see_page(self, view: PageView) -> None:
         say()
-        say(plain(view.title) or "(no title)", style="bold")
-        say(plain(view.url) + (f"  [{plain(view.label)}]" if view.label else ""))
+        say(view.title or "(no title)", style="bold")
+        say(view.url + (f"  [{view.label}]" if view.label else ""))
 
     def _more(self) -> None:
         view = self._teaching.show()
@@ -227,27 +227,31 @@ class TeachDialogue:
         elif not view.count:
             say("      this page has no links; `back` goes back")
 
+    def _help(self) -> None:
+        for line in HELP.splitlines():
+            say(line)
+
     def _list_labels(self) -> None:
         for label in sorted(set(self._teaching.labels.values())):
             pages = [url for url, given in self._teaching.labels.items() if given == label]
-            say(f"{plain(label)}: {len(pages)} pages, e.g. {plain(pages[0])}")
+            say(f"{label}: {len(pages)} pages, e.g. {pages[0]}")
         if not self._teaching.labels:
             say("no labels yet")
 
     def _list_steps(self) -> None:
         for number, step in enumerate(self._teaching.show().steps, 1):
-            label = f"  [{plain(step.label)}]" if step.label else ""
-            anchor = f"  {plain(step.anchor)!r}" if step.anchor else ""
-            say(f"{number:>4}  {plain(step.url)}{anchor}{label}")
+            label = f"  [{step.label}]" if step.label else ""
+            anchor = f"  {step.anchor!r}" if step.anchor else ""
+            say(f"{number:>4}  {step.url}{anchor}{label}")
 
     def _list_starts(self) -> None:
         for number, url in enumerate(self._teaching.starts, 1):
-            say(f"{number:>4}  {plain(url)}")
+            say(f"{number:>4}  {url}")
 
 
 def _tell_wait(name: str, seconds: float) -> None:
     if seconds >= 1:
-        say(f"waiting {seconds:.0f} s before the next request to {plain(name)}")
+        say(f"waiting {seconds:.0f} s before the next request to {name}")
 
 
 def _print_saved(file: Path, teaching: TeachingSession) -> None:
@@ -282,12 +286,12 @@ def bring(
 
 
 def _print_imported(imported: ImportedPaths) -> None:
-    labels = ", ".join(f"{plain(label)} {count}" for label, count in sorted(imported.labels.items()))
-    print(f"labels: {labels or 'none'}")
+    labels = ", ".join(f"{label} {count}" for label, count in sorted(imported.labels.items()))
+    put(f"labels: {labels or 'none'}")
     if imported.filled:
-        print(f"{imported.filled} anchors found on recorded pages")
+        put(f"{imported.filled} anchors found on recorded pages")
     if imported.doubles:
-        print(f"{imported.doubles} paths were in the files twice")
+        put(f"{imported.doubles} paths were in the files twice")
     _list_concerns(f"the name {old!r} was taken: this path is now {new!r}" for new, old in imported.renamed.items())
     _list_concerns(f"no path ends in the goal {url}" for url in imported.unmet)
     _list_concerns(map(str, imported.used_once))
@@ -298,7 +302,7 @@ def _print_imported(imported: ImportedPaths) -> None:
 
 def _print_count(file: Path, paths: Sequence[ShownPath]) -> None:
     goals = sum(path.outcome is PathOutcome.GOAL for path in paths)
-    print(f"{len(paths)} paths in {file}: {goals} goal, {len(paths) - goals} fail")
+    put(f"{len(paths)} paths in {file}: {goals} goal, {len(paths) - goals} fail")
     if paths and not goals:
         say("note: no path ends in a goal, so nothing can be learnt from them yet: show at least one goal")
 
@@ -307,7 +311,7 @@ def _list_concerns(lines: Iterable[str]) -> None:
     """Print the first lines, and how many more there are."""
     told = iter(lines)
     for line in islice(told, CONCERNS):
-        say(f"note: {plain(line)}")
+        say(f"note: {line}")
     rest = sum(1 for _ in told)
     if rest:
         say(f"note: … and {rest} more of these")

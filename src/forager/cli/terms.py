@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -12,7 +11,8 @@ from typing import Annotated
 import typer
 
 from forager.cli.progress import StatusLine
-from forager.cli.terminal import JsonObject, err, say
+from forager.cli.terminal import JsonObject, err, put, put_json, say
+from forager.config import MOST
 from forager.crawl.folder import CONFIG
 from forager.errors import ForagerError
 from forager.learn.lexical.cvalue import Mode, Rarity, TermList, candidates_of, rank
@@ -29,14 +29,14 @@ WARCS = ("*.warc", "*.warc.gz")
 
 def terms(
     source: Annotated[str, typer.Argument(help="HTML file, WARC file, folder of such files, or a crawled project")],
-    top: Annotated[int, typer.Option(min=1, help="how many terms to print")] = 30,
+    top: Annotated[int, typer.Option(min=1, max=MOST, help="how many terms to print")] = 30,
     mode: Annotated[
         Mode, typer.Option(help="all: phrases and single words; thesis: only phrases, without participles")
     ] = Mode.ALL,
     idf: Annotated[
         str | None, typer.Option(help="other pages, given like SOURCE; terms that are common there count less")
     ] = None,
-    longest: Annotated[int, typer.Option(min=1, help="at most so many words in a term")] = LONGEST,
+    longest: Annotated[int, typer.Option(min=1, max=MOST, help="at most so many words in a term")] = LONGEST,
     as_json: JsonObject = False,
 ) -> None:
     """List the terms of pages, the most important first.
@@ -114,10 +114,10 @@ def _counted(pages: Iterable[Page], status: StatusLine, done: str) -> Iterator[P
 def _print(shown: list[tuple[str, float, int]], counts: PagesPerTerm, mode: Mode, as_json: bool) -> None:
     if as_json:
         rows = [{"term": term, "weight": round(weight, 4), "pages": having} for term, weight, having in shown]
-        print(json.dumps({"pages": counts.pages, "spoken": counts.spoken, "mode": mode, "terms": rows}))
+        put_json({"pages": counts.pages, "spoken": counts.spoken, "mode": mode, "terms": rows})
         return
     for term, weight, having in shown:
-        print(f"{weight:>9.2f}  {term}" if counts.pages == 1 else f"{weight:>9.2f}  {having:>6,}  {term}")
+        put(f"{weight:>9.2f}  {term}" if counts.pages == 1 else f"{weight:>9.2f}  {having:>6,}  {term}")
     silent = counts.pages - counts.spoken
     if silent:
         which = "the page is" if counts.pages == 1 else f"{silent:,} of {counts.pages:,} pages are"

@@ -15,10 +15,11 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from forager.cli.progress import Progress, counting
-from forager.cli.terminal import JsonLines, JsonObject, ProjectFolder, err, say
+from forager.cli.terminal import JsonLines, JsonObject, ProjectFolder, err, put, put_json, say
 from forager.collection.courses import CourseKeyword, keywords
 from forager.collection.courses.export import read_courses
 from forager.collection.rejudge import rejudge
+from forager.config import MOST
 from forager.crawl.build import STRATEGY_VERSION
 from forager.crawl.folder import CONFIG, read_seeds
 from forager.errors import ForagerError, unknown
@@ -110,8 +111,10 @@ def new(
     within: Annotated[
         Within | None, typer.Option(help="how far links may lead", show_default="anywhere; with --taught: site")
     ] = None,
-    pages_per_site: Annotated[int | None, typer.Option(help="at most so many pages from one site")] = None,
-    pages: Annotated[int, typer.Option(help="stop after so many pages")] = 1000,
+    pages_per_site: Annotated[
+        int | None, typer.Option(help="at most so many pages from one site", min=1, max=MOST)
+    ] = None,
+    pages: Annotated[int, typer.Option(help="stop after so many pages", min=1, max=MOST)] = 1000,
 ) -> None:
     """Make a project: a folder with a configuration that you can edit.
 
@@ -143,8 +146,8 @@ def new(
     for file in (taught / STRATEGY_FILE, taught / CRITIC_FILE) if taught else ():
         if file.exists():
             shutil.copyfile(file, project / file.name)
-    print(f"{project} has {len(made.config.seeds)} seeds; to see what was understood: forager topic show {project}")
-    print(f"then, or after editing {project / CONFIG}: forager crawl {project}")
+    put(f"{project} has {len(made.config.seeds)} seeds; to see what was understood: forager topic show {project}")
+    put(f"then, or after editing {project / CONFIG}: forager crawl {project}")
 
 
 def _fill(template: str, **values: object) -> str:
@@ -248,23 +251,23 @@ def show(
     """Show what the critic looks for. Examples that are URLs are fetched once; nothing else is crawled."""
     trained = asyncio.run(critic_with_progress(Project(project), again=again))
     if as_json:
-        print(json.dumps(_critic_row(trained)))
+        put_json(_critic_row(trained))
         return
     critic = trained.critic
-    print(f"critic    {critic.version}, wants: {', '.join(critic.focus)}")
+    put(f"critic    {critic.version}, wants: {', '.join(critic.focus)}")
     for name, origins in trained.sizes.items():
         mark = "*" if in_focus(name, critic.focus) else " "
         counts = ", ".join(f"{count} {origin}" for origin, count in origins.items())
-        print(f"{mark} {sum(origins.values()):>7,}  {name}  ({counts})")
+        put(f"{mark} {sum(origins.values()):>7,}  {name}  ({counts})")
     for name, words in trained.words.items():
-        print(f"words of {name}: {', '.join(words)}")
+        put(f"words of {name}: {', '.join(words)}")
     if not trained.words:
-        print(f"words     {', '.join(trained.query.words)}")
+        put(f"words     {', '.join(trained.query.words)}")
     if trained.quality:
         quality = trained.quality
-        print(f"quality   ROC AUC {quality.roc_auc:.3f}, average precision {quality.average_precision:.3f}, unseen")
+        put(f"quality   ROC AUC {quality.roc_auc:.3f}, average precision {quality.average_precision:.3f}, unseen")
     for url, reason in trained.missing.items():
-        print(f"no page   {url}: {reason}")
+        put(f"no page   {url}: {reason}")
     _say_advice(trained)
 
 
@@ -298,7 +301,7 @@ async def critic_with_progress(project: Project, *, again: bool = False) -> Topi
 def from_courses(
     source: Annotated[Path, typer.Argument(help="project that has found courses, or a file of course records")],
     label: Annotated[str | None, typer.Option(help="label of the course pages", show_default="goal")] = None,
-    most: Annotated[int, typer.Option(help="at most so many keywords", min=1)] = 30,
+    most: Annotated[int, typer.Option(help="at most so many keywords", min=1, max=MOST)] = 30,
     out: Annotated[Path | None, typer.Option(help="TOML file to write: a topic of these keywords")] = None,
     as_json: JsonLines = False,
 ) -> None:
@@ -307,8 +310,10 @@ def from_courses(
     if not found:
         raise ForagerError(f"the courses of {source} have no term in common: give more courses")
     for keyword in found:
-        row = f"{keyword.score:8.1f}  {keyword.courses:>6}  {keyword.term}"
-        print(json.dumps(asdict(keyword), ensure_ascii=False) if as_json else row)
+        if as_json:
+            put_json(asdict(keyword))
+        else:
+            put(f"{keyword.score:8.1f}  {keyword.courses:>6}  {keyword.term}")
     if out is not None:
         _write_keywords(out, found)
 
@@ -346,7 +351,7 @@ def label(
         raise ForagerError("give a URL and a verdict (relevant or irrelevant), or --file FILE")
     labels = parse_labels(lines, RULES, str(file or "the command"))
     found.label({str(each): said for each, said in labels.items()}, judge=_judge_of_labels())
-    print(f"{len(labels)} pages labelled; forager retrain {project} learns from them")
+    put(f"{len(labels)} pages labelled; forager retrain {project} learns from them")
 
 
 def _judge_of_labels() -> str:
@@ -368,5 +373,5 @@ def retrain(project: ProjectFolder) -> None:
         pages = catalogue.status().pages
     with counting(err, "judging again", pages) as tell:
         done = rejudge(found, trained.critic, trained.query, tell)
-    print(f"{done} pages judged again by {trained.critic.version}")
+    put(f"{done} pages judged again by {trained.critic.version}")
     _say_advice(trained)

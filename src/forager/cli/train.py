@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from forager.cli.terminal import say
+from forager.cli.terminal import Seed, put, say
 from forager.crawl.folder import read_seeds
 from forager.errors import ForagerError, unknown
 from forager.paths import Ground, ShownPath, load_paths
@@ -38,11 +38,15 @@ def train(
     web: Annotated[Path | None, typer.Option(help="folder of a recorded web, with *.warc.gz and labels.tsv")] = None,
     target: Annotated[str | None, typer.Option(help="with --web: the label of the wanted pages")] = None,
     project: Annotated[Path | None, typer.Option(help="crawled project; its relevant pages are the targets")] = None,
-    relevant: Annotated[float, typer.Option(help="with --project: the least relevance of a target")] = RELEVANT,
+    relevant: Annotated[
+        float, typer.Option(help="with --project: the least relevance of a target", min=0, max=1)
+    ] = RELEVANT,
     edges: Annotated[Path | None, typer.Option(help="file of links; needs --targets and --pages")] = None,
     targets: Annotated[Path | None, typer.Option(help="with --edges: file with a wanted URL on each line")] = None,
-    folds: Annotated[int, typer.Option(help="test by leaving out each of so many parts once; 0: no test")] = 5,
-    seed: Annotated[int, typer.Option(help="seed of the random numbers")] = 0,
+    folds: Annotated[
+        int, typer.Option(help="test by leaving out each of so many parts once; 0: no test", min=0, max=1000)
+    ] = 5,
+    seed: Seed = 0,
 ) -> None:
     """Train a strategy before a crawl, with one of --paths, --web, --project or --edges.
 
@@ -51,8 +55,8 @@ def train(
     spec = Spec.parse(model)
     if spec.name not in trainable_strategies():
         raise unknown("model", spec.name, trainable_strategies())
-    if folds == 1 or folds < 0:
-        raise ForagerError(f"--folds {folds}: give 2 or more, or 0 for no test")
+    if folds == 1:
+        raise ForagerError("--folds 1: give 2 or more, or 0 for no test")
     shown, ground = _ground(paths, pages, web, target, project, relevant, edges, targets)
     paths_shown = f"{len(shown)} paths, " if shown else ""
     say(f"{paths_shown}{len(ground)} pages, {len(ground.graph.targets)} links, {int(ground.targets.sum())} targets")
@@ -61,13 +65,13 @@ def train(
     save_strategy(out, training, trained)
     quality = trained.quality
     if not math.isnan(quality.share):
-        print(
+        put(
             f"tested on {quality.steps} steps that were left out: the right link scores more than another one in "
             f"{quality.share:.1%} of the cases, and is the best of its page in {quality.first:.1%}"
         )
     if trained.critic is None:
         say("there are too few targets to train a critic: give the project a topic")
-    print(f"{out} has the model and {REPORT}; next: forager new PROJECT --taught {out} --seeds FILE")
+    put(f"{out} has the model and {REPORT}; next: forager new PROJECT --taught {out} --seeds FILE")
 
 
 def _ground(

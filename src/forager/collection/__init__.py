@@ -2,11 +2,13 @@
 
 export     the collection as one file: JSON lines, WARC or Parquet
 review     how good it is, by people's verdicts on a random sample
+recover    builds the catalogue again from the archive
 rejudge    judges all pages again with a critic that has learnt more
 explain    the words behind the score of a link
 courses/   course pages as records with typed parts
 """
 
+from forager.collection.recover import Recovery
 from forager.collection.review import (
     Agreement,
     Disagreement,
@@ -24,6 +26,7 @@ __all__ = [
     "JudgeReport",
     "Precision",
     "Proportion",
+    "Recovery",
     "agreement",
     "judge_report",
     "sample",

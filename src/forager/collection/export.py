@@ -30,11 +30,12 @@ def export(
     tell: Callable[[int], None] = lambda pages: None,
 ) -> int:
     """Write the pages of a project to a file, and return how many. `classes` are the names of the topics, if known;
-    `tell` hears how many pages are done."""
+    `tell` hears how many pages are done. Pages that are damaged are left out, with a `DamageWarning`."""
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
     with Catalogue(folder) as catalogue, in_place(target) as file:
-        return FORMATS[format](catalogue, _counted(catalogue.pages(min_relevance=min_relevance), tell), file, classes)
+        pages = catalogue.whole(catalogue.pages(min_relevance=min_relevance))
+        return FORMATS[format](catalogue, _counted(pages, tell), file, classes)
 
 
 def _counted(entries: Iterable[Entry], tell: Callable[[int], None]) -> Iterator[Entry]:

@@ -1,106 +1,265 @@
-"""Asking for one link, under a lease on its lane: robots.txt, the request, redirects, failures, and the page."""
+"""Asking for one link, under a lease on its lane: robots.txt, the request, and what becomes of the answer."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
 
 from forager.clock import Clock
 from forager.config import FrontierConfig
-from forager.crawl.build import OpenWeb
+from forager.crawl.build import Ask, HostRules, OpenWeb
+from forager.crawl.flights import CROWDED_OUT
+from forager.crawl.health import Setback
+from forager.crawl.screening import parts_of, screen, without_body
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.fetch.failures import backoff
-from forager.types import Answer, Candidate, Failure, Fetch, Miss, Reason, Trace, Url, Visit
+from forager.types import Answer, Candidate, Failure, Fetch, Locates, Miss, Page, Reason, Redirect, Trace, Url, Visit
+from forager.watch import CrawlLog
+from forager.web.urls import host
 
-HOPS = 5  # redirects followed for one link
-LARGE = 1_000_000  # bytes of a body that is parsed beside the loop
+LARGE, MANY_TAGS = 250_000, 2_500  # bytes and tags of a body that is parsed beside the loop
+PART = 1_000  # links of a listing that are taken in together
+PER_ADDRESS = 4  # requests at once to an IP address
+
+
+def _is_large(body: bytes) -> bool:
+    """Whether to parse a body might hold up the loop. Nested tags take longer than others, so they are counted."""
+    return len(body) > LARGE or body.count(b"<") > MANY_TAGS
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One lease, and how it should end."""
+
+    candidate: Candidate
+    rest: float = 0.0  # seconds, of the lane afterwards; 0 if nothing was asked
+    answered: bool | None = None  # whether the lane has answered; None: it was not asked
+
+
+class LaneErrands:
+    """Asks for what is no link, each host under a lease on its lane, and keeps what comes in the archive."""
+
+    def __init__(self, state: CrawlState, clock: Clock, delay: float, keep: Callable[[Answer], None]) -> None:
+        self._frontier, self._names = state.frontier, state.facts.addresses
+        self._clock, self._delay, self.keep = clock, delay, keep
+
+    async def elsewhere(self, url: Url, ask: Ask) -> Answer | None:
+        """Ask another host than the one that is leased. None: it may not be asked now."""
+        lane = self._names.host_number(host(url))
+        if not self._frontier.borrow(lane, self._clock.now()):
+            return None
+        try:
+            return await ask(url)
+        finally:
+            self._frontier.give_back(lane, self._clock.now(), self._delay)
 
 
 class Asker:
     """Asks a web for links, and takes in what comes."""
 
     def __init__(
-        self, web: OpenWeb, limits: FrontierConfig, clock: Clock, state: CrawlState, step: Step, read: Reader
+        self,
+        web: OpenWeb,
+        limits: FrontierConfig,
+        clock: Clock,
+        state: CrawlState,
+        step: Step,
+        read: Reader,
+        log: CrawlLog,
+        sow: Callable[[Sequence[Url]], None],
     ) -> None:
-        self._fetcher, self._courtesy, self._limits, self._clock = web.fetcher, web.courtesy, limits, clock
-        self._facts, self._frontier, self._stats = state.facts, state.frontier, state.stats
-        self._attempts, self._step, self._read = state.attempts, step, read
+        """`sow` is told of sitemaps."""
+        self._web, self._limits, self._clock, self._log = web, limits, clock, log
+        self._facts, self._frontier, self._stats, self._health = state.facts, state.frontier, state.stats, state.health
+        self._step, self._read, self._sow = step, read, sow
 
     async def visit(self, candidate: Candidate) -> Visit | Miss | None:
         """Ask for a link's target and take in what comes, under a lease on its lane."""
         outcome: Visit | Miss | None = None
+        turn = _Turn(candidate)
         try:
-            outcome = await self._ask(candidate)
-        except asyncio.CancelledError:
-            self._frontier.retry(candidate, self._clock.now())
-            raise
+            outcome = await self._ask(turn, self._facts.addresses[candidate.id])
+        except asyncio.CancelledError as ended:
+            if ended.args != (CROWDED_OUT,):
+                self._frontier.retry(candidate, self._clock.now())
+                turn.rest = max(turn.rest, self._limits.delay)
+                raise
+            outcome = self._crowded_out(turn)
         finally:
             page = isinstance(outcome, Visit)
-            self._frontier.release(candidate, self._clock.now(), self._delay(candidate), page=page)
+            self._frontier.release(candidate, self._clock.now(), turn.rest, page=page, answered=turn.answered)
         return outcome
 
-    async def _ask(self, candidate: Candidate) -> Visit | Miss | None:
-        id, url = candidate.id, self._facts.addresses[candidate.id]
-        for _ in range(HOPS + 1):
-            if self._courtesy and self._courtesy.known(url) is None:
-                await self._courtesy.rules(url)
-                self._frontier.retry(candidate, self._clock.now())  # the page follows when the lane has rested
-                return None
-            refusal = self._refusal(url)
-            if refusal is not None:
-                return self._failed(refusal, candidate, self._trace(candidate, id))
-            answer = await self._fetch(url)
-            trace = self._trace(candidate, id)
-            if isinstance(answer, Fetch):
-                return await self._take(answer, trace)
-            if isinstance(answer, Failure):
-                return self._failed(answer, candidate, trace)
-            onward = self._step.redirect(answer, candidate, trace)
-            if not isinstance(onward, str):
-                return onward
-            id, url = int(self._facts.intern([onward])[0]), onward
-            await self._clock.sleep(self._delay(candidate))
-        return self._step.miss(Failure(url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}"), answer, trace)
-
-    def _refusal(self, url: Url) -> Failure | None:
-        """Why robots.txt keeps us out, if it does."""
-        rules = self._courtesy.known(url) if self._courtesy else None
-        if rules is None:
+    async def _ask(self, turn: _Turn, url: Url) -> Visit | Miss | None:
+        address = await self._locate(turn, url)
+        if isinstance(address, Failure):
+            return self._failed(turn, address, self._trace(turn))
+        if not self._fits(turn, address):
+            self._frontier.retry(turn.candidate, self._clock.now())
             return None
-        if rules.problem is not None:
+        rules = self._web.courtesy.known(url) if self._web.courtesy else None
+        if self._web.courtesy and (rules is None or rules.problem is not None):
+            return await self._read_rules(turn, url)
+        if rules is not None and not await self._allows(rules, url):
+            refusal = Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
+            return self._missed(refusal, refusal, self._trace(turn))
+        answer = await self._fetch(turn, url, rules)
+        trace = self._trace(turn)
+        if isinstance(answer, Failure):
+            return self._failed(turn, answer, trace)
+        self._heard(turn)
+        if isinstance(answer, Redirect):
+            return self._step.redirect(answer, turn.candidate, trace)
+        return await self._take(turn, answer, trace)
+
+    def _crowded_out(self, turn: _Turn) -> Miss | None:
+        url = self._facts.addresses[turn.candidate.id]
+        detail = "head: silent while others waited"
+        return self._failed(
+            turn, Failure(url, Reason.TIMEOUT, detail, backoff(url, 1), reached=True), self._trace(turn)
+        )
+
+    async def _locate(self, turn: _Turn, url: Url) -> str | Failure:
+        """The address of a host that was never asked; "" if it does not matter, or is known."""
+        fetcher = self._web.fetcher
+        if self._frontier.is_settled(turn.candidate.lane) or not isinstance(fetcher, Locates):
+            return ""
+        return await fetcher.locate(url)
+
+    def _fits(self, turn: _Turn, address: str) -> bool:
+        """Whether the address may be asked now. Many hosts may lie at one."""
+        if not address:
+            return True
+        most, delay = self._limits.per_address or PER_ADDRESS, self._limits.delay
+        return self._frontier.settle(turn.candidate.lane, address, self._clock.now(), most=most, gap=delay / most)
+
+    async def _read_rules(self, turn: _Turn, url: Url) -> Miss | None:
+        """Ask for robots.txt. The page follows when the lane has rested."""
+        assert self._web.courtesy is not None
+        began = self._clock.now()
+        rules = await self._web.courtesy.rules(url)
+        turn.rest = self._pause(self._clock.now() - began, rules)
+        if rules is not None and rules.problem is not None:
             told = f"robots.txt: {rules.problem.reason} {rules.problem.detail}".rstrip()
-            return Failure(url, rules.problem.reason, told, rules.problem.retry_after)
-        return None if rules.allows(url) else Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
-
-    async def _fetch(self, url: Url) -> Answer:
-        answer = await self._fetcher.fetch(url)
-        self._stats.requests += 1
-        self._clock.spend(answer.seconds)
-        return answer
-
-    async def _take(self, answer: Fetch, trace: Trace) -> Visit | Miss | None:
-        self._stats.bytes += len(answer.body)
-        page = await self._clock.beside(self._read, answer) if len(answer.body) > LARGE else self._read(answer)
-        if isinstance(page, Failure):
-            return self._step.miss(page, answer, trace)
-        began, came = self._clock.now(), (answer, page)
-        visit = self._step.take_in(Arrival(lambda: came, trace))
-        self._stats.note_pause(self._clock.now() - began)
-        return visit
-
-    def _failed(self, failure: Failure, candidate: Candidate, trace: Trace) -> Miss | None:
-        """A link whose failure may pass waits to be tried again; any other failure is a miss."""
-        self._attempts[candidate.id] += 1
-        if failure.retry_after is None or self._attempts[candidate.id] > self._limits.retries:
-            return self._step.miss(failure, failure, trace)
-        self._step.put_off(failure, trace)
-        wait = max(failure.retry_after, backoff(failure.url, self._attempts[candidate.id]))
-        self._frontier.retry(candidate, self._clock.now() + wait)
+            return self._failed(turn, replace(rules.problem, url=url, detail=told), self._trace(turn), robots=True)
+        if rules is not None:
+            self._heard(turn)
+            self._sow(rules.sitemaps)
+        self._frontier.retry(turn.candidate, self._clock.now())
         return None
 
-    def _trace(self, candidate: Candidate, answered: int) -> Trace:
-        return self._facts.trace(candidate.id, answered, self._stats.requests - 1, candidate.score)
+    async def _allows(self, rules: HostRules, url: Url) -> bool:
+        return rules.allows(url) if rules.is_quick(url) else await self._clock.beside(rules.allows, url)
 
-    def _delay(self, candidate: Candidate) -> float:
-        rules = self._courtesy.known(self._facts.addresses[candidate.id]) if self._courtesy else None
-        return max(self._limits.delay, (rules.delay if rules else None) or 0.0)
+    async def _fetch(self, turn: _Turn, url: Url, rules: HostRules | None) -> Answer:
+        answer = await self._web.fetcher.fetch(url)
+        self._stats.requests += 1
+        self._clock.spend(answer.seconds)
+        turn.rest = self._pause(answer.seconds, rules)
+        return answer
+
+    def _pause(self, seconds: float, rules: HostRules | None) -> float:
+        """How long a host rests that took so many seconds to answer."""
+        asked = (rules.delay if rules else None) or 0.0
+        slow = min(self._limits.delay_factor * seconds, self._web.longest_delay)
+        return max(self._limits.delay, asked, slow)
+
+    def _heard(self, turn: _Turn) -> None:
+        turn.answered = True
+        if self._health.network.down_since is not None:
+            self._log.info("network up", seconds=self._clock.now() - self._health.network.down_since)
+        self._health.answered(turn.candidate.lane)
+
+    async def _take(self, turn: _Turn, answer: Fetch, trace: Trace) -> Visit | Miss | None:
+        self._stats.bytes += len(answer.body)
+        page = await self._parse(answer)
+        if isinstance(page, Failure):
+            return self._missed(page, answer, trace)
+        if self._web.renderer is not None and self._web.renderer.wants(answer, page):
+            shown = await self._web.renderer.render(answer)
+            if isinstance(shown, Redirect):
+                moved = replace(shown, exchange=answer.exchange)
+                return self._step.redirect(moved, turn.candidate, trace)
+            answer, page = await self._rendered(answer, page, shown)
+        self._stats.rejected.update({f"{what} of a page": count for what, count in page.left_out.items()})
+        seen = screen(answer, page, self._web.agent, self._clock.utc(), declared=self._step.follows_declared)
+        if seen.onward is not None:
+            moved = Redirect(answer.url, seen.onward, answer.status, answer.seconds, answer.exchange)
+            return self._step.redirect(moved, turn.candidate, trace)
+        kept = without_body(answer, seen.passing, seen.detail) if seen.passing is Reason.NOINDEX else None
+        if kept is not None and not seen.follows:
+            return self._missed(kept, kept, trace)
+        if page.is_listing:
+            await self._take_listing(answer, page, trace)
+            return None
+        links = None if seen.follows else page.links.take(())
+        return self._take_page(Arrival(lambda: (answer, page), trace, passing=seen.passing, links=links, kept=kept))
+
+    async def _parse(self, answer: Fetch) -> Page | Failure:
+        large = _is_large(answer.body if answer.rendered is None else answer.rendered)
+        return await self._clock.beside(self._read, answer) if large else self._read(answer)
+
+    async def _rendered(self, answer: Fetch, page: Page, shown: Fetch | Failure) -> tuple[Fetch, Page]:
+        """The page as the browser shows it. If that is no page, it stays as it came."""
+        if isinstance(shown, Failure):
+            self._stats.rejected["not rendered"] += 1
+            self._log.info("not rendered", url=answer.url, detail=shown.detail)
+            return answer, page
+        both = replace(answer, rendered=shown.body)
+        found = await self._parse(both)
+        return (answer, page) if isinstance(found, Failure) else (both, found)
+
+    def _take_page(self, arrival: Arrival) -> Visit | None:
+        began = self._clock.now()
+        visit = self._step.take_in(arrival)
+        self._stats.note_pause(self._clock.now() - began)
+        return None if arrival.passing else visit
+
+    async def _take_listing(self, answer: Fetch, page: Page, trace: Trace) -> None:
+        """A sitemap may have 50,000 links: they are taken in part by part, so that others have their turn."""
+        for part, links in enumerate(parts_of(page.links, PART)):
+            some = replace(page, links=links)
+            kept = without_body(answer, Reason.LISTING, f"part {part + 1}") if part else None
+            self._take_page(
+                Arrival(lambda came=(answer, some): came, trace, passing=Reason.LISTING, kept=kept)  # type: ignore[misc]
+            )
+            await self._clock.sleep(0)
+
+    def _failed(self, turn: _Turn, failure: Failure, trace: Trace, *, robots: bool = False) -> Miss | None:
+        """A failure that may pass: its host rests if the failure is the host's, and the link waits. Any other failure,
+        and one too many of a link, is a miss."""
+        if failure.retry_after is None:
+            self._heard(turn)
+            return self._missed(failure, failure, trace)
+        candidate, now = turn.candidate, self._clock.now()
+        was_up = self._health.network.down_since is None
+        setback = self._health.setback(failure, candidate.lane, None if robots else candidate.id, now)
+        turn.rest, turn.answered = max(turn.rest, setback.rest), failure.status > 0
+        self._tell(failure, setback, was_up)
+        if setback.final:
+            return self._missed(failure, failure, trace)
+        self._step.put_off(failure, trace, setback)
+        self._frontier.retry(candidate, now + setback.wait)
+        return None
+
+    def _missed(self, failure: Failure, answer: Answer, trace: Trace) -> Miss:
+        self._log.debug("miss", url=failure.url, reason=failure.reason, detail=failure.detail)
+        return self._step.miss(failure, answer, trace)
+
+    def _tell(self, failure: Failure, setback: Setback, was_up: bool) -> None:
+        facts = {"reason": failure.reason, "detail": failure.detail}
+        self._log.debug("put off", url=failure.url, attempt=setback.attempt, seconds=setback.wait, **facts)
+        if self._health.network.down_since is not None:
+            if was_up:
+                self._log.warning("network down", **facts)
+        elif setback.rest == inf:
+            self._log.warning("host given up", host=host(failure.url), **facts)
+        elif setback.rest > 0:
+            self._log.warning("host rests", host=host(failure.url), seconds=setback.rest, **facts)
+
+    def _trace(self, turn: _Turn) -> Trace:
+        id = turn.candidate.id
+        return self._facts.trace(id, id, self._stats.requests - 1, turn.candidate.score)

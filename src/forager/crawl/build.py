@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig
+from forager.crawl.step import LinkLimits
 from forager.critics import make_critic
 from forager.errors import ForagerError
 from forager.fetch import make_fetcher, make_http, opened
 from forager.fetch.http import HttpFetcher
+from forager.fetch.render import Renderer, make_renderer
 from forager.fetch.robots import LARGEST, Robots
 from forager.learn.tfidf import Query
 from forager.store.models import load
 from forager.strategies import make_strategy
-from forager.types import Critic, Failure, Fetcher, Persists, Strategy, Url
+from forager.types import Answer, Critic, Failure, Fetch, Fetcher, Page, Persists, Strategy, Url
 from forager.web.scope import Scope
 from forager.web.urls import UrlRules
 
@@ -47,6 +48,12 @@ def seeds_of(config: CrawlConfig, rules: UrlRules) -> list[Url]:
 def scope_of(config: CrawlConfig, seeds: list[Url]) -> Scope:
     scope = config.scope
     return Scope(scope.within, seeds, scope.include, scope.exclude, scope.schemes, scope.max_depth)
+
+
+def link_limits_of(config: CrawlConfig) -> LinkLimits:
+    frontier = config.frontier
+    scope = config.scope
+    return LinkLimits(frontier.links_per_page, frontier.hosts_per_page, scope.nofollow, scope.declared, scope.feeds)
 
 
 def critic_of(config: CrawlConfig) -> Critic:
@@ -93,7 +100,11 @@ class HostRules(Protocol):
     def problem(self) -> Failure | None:
         """Why the rules are not known, if they are not; then nothing is allowed."""
 
+    @property
+    def sitemaps(self) -> tuple[Url, ...]: ...
     def allows(self, url: Url) -> bool: ...
+    def is_quick(self, url: Url) -> bool:
+        """Whether `allows` may be called on the loop."""
 
 
 class Courtesy(Protocol):
@@ -102,8 +113,28 @@ class Courtesy(Protocol):
     def known(self, url: Url) -> HostRules | None:
         """The rules for a URL if they need not be asked for now."""
 
-    async def rules(self, url: Url) -> HostRules:
-        """The same, asking the host if need be: under its lease."""
+    async def rules(self, url: Url) -> HostRules | None:
+        """The same, after one request to the host if need be: under its lease. None: ask again when it has rested."""
+
+
+Ask: TypeAlias = Callable[[Url], Awaitable[Answer]]
+
+
+class Renders(Protocol):
+    """Shows pages as a browser does."""
+
+    def wants(self, fetch: Fetch, page: Page) -> bool: ...
+    async def render(self, fetch: Fetch) -> Answer: ...
+
+
+class Errands(Protocol):
+    """What a crawl does for requests that are no links of its own: robots.txt."""
+
+    async def elsewhere(self, url: Url, ask: Ask) -> Answer | None:
+        """Ask another host than the one that is leased. None: it may not be asked now."""
+
+    def keep(self, answer: Answer) -> None:
+        """Put an answer into the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +143,9 @@ class OpenWeb:
 
     fetcher: Fetcher
     courtesy: Courtesy | None = None
+    longest_delay: float = 60.0  # seconds that a slow host rests, at most
+    agent: str = ""  # our name
+    renderer: Renders | None = None  # a browser, for pages that scripts make
 
 
 def clock_of(config: CrawlConfig) -> Clock:
@@ -120,7 +154,7 @@ def clock_of(config: CrawlConfig) -> Clock:
 
 
 @asynccontextmanager
-async def open_web(config: CrawlConfig, clock: Clock) -> AsyncIterator[OpenWeb]:
+async def open_web(config: CrawlConfig, clock: Clock, errands: Errands) -> AsyncIterator[OpenWeb]:
     """The web that a configuration names, for as long as the block lasts.
 
     That is the network, or a recorded web if `fetch.replay` names one, or what the fetcher `fetch.name` brings. All but
@@ -131,10 +165,39 @@ async def open_web(config: CrawlConfig, clock: Clock) -> AsyncIterator[OpenWeb]:
     fetcher = make_fetcher(name, {"fetch": fetch, "rules": rules, "clock": clock}, fetch.options)
     async with opened(fetcher), AsyncExitStack() as stack:
         if fetch.replay is not None or not fetch.robots:
-            yield OpenWeb(fetcher)
+            renderer = make_renderer(config.render, fetch, rules=rules, clock=clock, allowed=_anything)
+            yield OpenWeb(fetcher, longest_delay=fetch.longest_delay, renderer=await _enter(stack, renderer))
             return
         http = fetcher if isinstance(fetcher, HttpFetcher) else make_http(fetch, rules, clock)
         if http is not fetcher:
             await stack.enter_async_context(http)
-        ask = partial(http.fetch_start, largest=LARGEST)
-        yield OpenWeb(fetcher, Robots(ask, http.agent, clock=clock, urls=rules, longest_delay=fetch.longest_delay))
+        robots = _robots(http, fetch.longest_delay, rules, clock, errands)
+
+        async def allowed(url: Url) -> bool:
+            found = await robots.rules(url)
+            return found is not None and found.problem is None and found.allows(url)
+
+        renderer = make_renderer(config.render, fetch, rules=rules, clock=clock, allowed=allowed)
+        yield OpenWeb(fetcher, robots, fetch.longest_delay, http.agent, await _enter(stack, renderer))
+
+
+async def _anything(url: Url) -> bool:
+    return True
+
+
+async def _enter(stack: AsyncExitStack, renderer: Renderer | None) -> Renderer | None:
+    return None if renderer is None else await stack.enter_async_context(renderer)
+
+
+def _robots(http: HttpFetcher, longest_delay: float, rules: UrlRules, clock: Clock, errands: Errands) -> Robots:
+    """robots.txt of all hosts. When to ask again after a failure is decided by how the host is (`crawl.health`)."""
+
+    async def ask(url: Url) -> Answer:
+        answer = await http.fetch_start(url, LARGEST)
+        errands.keep(answer)
+        return answer
+
+    async def elsewhere(url: Url) -> Answer | None:
+        return await errands.elsewhere(url, ask)
+
+    return Robots(ask, http.agent, clock=clock, elsewhere=elsewhere, urls=rules, longest_delay=longest_delay, retry=0.0)

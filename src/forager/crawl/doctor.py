@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
+from forager.config import RenderConfig
 from forager.errors import ForagerError
+from forager.fetch.browser import browser_version, check_browser
 from forager.fetch.guard import ForbiddenError, Guard
 from forager.store.lock import refuse_network
 
@@ -44,6 +46,7 @@ def health_checks(folder: Path) -> Iterator[HealthCheck]:
     yield HealthCheck("python", True, f"{platform.python_version()} ({sys.executable})")
     yield HealthCheck(PACKAGE, True, version(PACKAGE))
     yield from _packages()
+    yield _browser()
     yield _guard()
     yield _writing(folder)
     yield from _sqlite()
@@ -87,6 +90,14 @@ def _missing(name: str, least: str) -> str:
 def _numbers(text: str) -> tuple[int, ...]:
     leading = re.match(r"[\d.]*", text)
     return tuple(int(part) for part in (leading[0] if leading else "").split(".") if part)
+
+
+def _browser() -> HealthCheck:
+    """A browser is needed only to render pages."""
+    try:
+        return HealthCheck("browser", True, browser_version(check_browser(RenderConfig())))
+    except ForagerError as error:
+        return HealthCheck("browser", False, str(error), needed=False)
 
 
 def _guard() -> HealthCheck:

@@ -8,8 +8,9 @@ search.sqlite  can be rebuilt             lock            held while a crawl run
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import aclosing
+from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -18,14 +19,18 @@ import msgspec
 
 from forager.clock import Clock
 from forager.config import CrawlConfig, read_config
+from forager.crawl.anew import score_anew
 from forager.crawl.build import clock_of, critic_of, rules_of, strategy_of
+from forager.crawl.health import MAY_PASS
 from forager.crawl.loop import Crawl
 from forager.crawl.resume import resume
 from forager.crawl.stats import CrawlStats
-from forager.errors import ForagerError
+from forager.errors import ForagerError, unknown
+from forager.files import writing
 from forager.learn.tfidf import Query
-from forager.store import Store
-from forager.types import Critic, Fetcher, Visit
+from forager.store import ReturnedUrl, Store
+from forager.types import Critic, Fetcher, Reason, Visit
+from forager.watch import open_log, serve_metrics
 from forager.web.urls import RULES
 
 Began: TypeAlias = Callable[[Crawl, list[str]], None]  # told the crawl, and notes for people
@@ -77,9 +82,29 @@ class CrawlFolder:
         new = [url for url in dict.fromkeys(urls) if rules.canonical(url) not in known]
         if not new:
             return 0
-        with (self.folder / SEEDS).open("a", encoding="utf-8") as file:
+        place = self.folder / SEEDS
+        with writing(place), place.open("a", encoding="utf-8") as file:
             file.writelines(f"{url}\n" for url in new)
         return len(new)
+
+    def retry(self, reasons: Collection[str] = (), hosts: Collection[str] = ()) -> int:
+        """Let URLs that brought no page wait again, for the next crawl; how many there are.
+
+        `reasons`: those of the misses; if none is given, those that may have passed. `hosts`: names, or patterns with a
+        star; if none is given, all.
+        """
+        for reason in reasons:
+            if reason not in set(Reason):
+                raise unknown("reason", reason, set(Reason))
+        wanted = set(reasons) or MAY_PASS
+        with self._store(clock_of(self.config)) as store:
+            again = [
+                ReturnedUrl(miss.id, miss.score, "retry")
+                for miss in store.misses()
+                if miss.reason in wanted and (not hosts or any(fnmatchcase(miss.host, host) for host in hosts))
+            ]
+            store.ask_again(again)
+        return len(again)
 
     async def crawl(
         self,
@@ -89,37 +114,67 @@ class CrawlFolder:
         critic: Critic | None = None,
         query: Query | None = None,
         fetcher: Fetcher | None = None,
+        scored: Callable[[int], None] = lambda pages: None,
     ) -> CrawlStats:
         """Crawl until something stops it, from where the crawl was stopped before.
 
         `began` is told the crawl, and notes: the settings that changed since the last time, and checkpoints that could
-        not be used. `each` is told every page. Critic, query and fetcher come from the configuration if not given.
+        not be used. `each` is told every page. Critic, query and fetcher come from the configuration if not given. If
+        the strategy is another one than the last time, all pages are scored again first; `scored` is told how many.
         """
         clock = clock_of(self.config)
         critic = critic or critic_of(self.config)  # before anything is written, because it may be wrong
         strategy = strategy_of(self.config, critic, query)
-        with self._store(clock) as store:
+        with self._store(clock) as store, open_log(self.folder, self.config) as log:
+            if store.last_seq >= 0 and _has_another_strategy(store, self.config):
+                new = strategy_of(self.config, critic, query)
+                given = (self.config, store)
+                score_anew(*given, critic=critic, strategy=new, folder=self.folder, judge=False, tell=scored)
             crawl = resume(
-                self.config, store, critic=critic, strategy=strategy, clock=clock, fetcher=fetcher, folder=self.folder
+                *(self.config, store),
+                critic=critic,
+                strategy=strategy,
+                clock=clock,
+                fetcher=fetcher,
+                folder=self.folder,
+                log=log,
             )
-            began(crawl, [*store.warnings, *changes_since(store, self.config)])
-            session = store.begin_session(msgspec.json.encode(self.config).decode(), version("forager"))
-            try:
-                async with aclosing(crawl.visits()) as visits:
-                    async for visit in visits:
-                        each(visit)
-            except asyncio.CancelledError:
-                crawl.stats.stopped = "stopped at once"
-                raise
-            finally:
-                store.end_session(session, crawl.stats.stopped or "failed")
-                if crawl.stats.stopped:  # else a step has failed, and the strategy may know what is not stored
-                    crawl.checkpoint()
+            with serve_metrics(self.config.log.metrics, crawl.figures):
+                notes = [*store.warnings, *changes_since(store, self.config)]
+                for note in notes:
+                    log.warning("note", said=note)
+                began(crawl, notes)
+                await self._run(crawl, store, each)
         return crawl.stats
+
+    async def _run(self, crawl: Crawl, store: Store, each: Each) -> None:
+        """Crawl, as one session of the store."""
+        now, log = version("forager"), crawl.log
+        session = store.begin_session(msgspec.json.encode(self.config).decode(), now)
+        log.info("session began", version=now, pages=crawl.stats.pages, waiting=len(crawl.frontier))
+        try:
+            async with aclosing(crawl.visits()) as visits:
+                async for visit in visits:
+                    each(visit)
+        except asyncio.CancelledError:
+            crawl.stats.stopped = "stopped at once"
+            raise
+        finally:
+            reason = crawl.stats.stopped or "failed"
+            store.end_session(session, reason)
+            log.info("session ended", pages=crawl.stats.pages, requests=crawl.stats.requests, reason=reason)
+            if crawl.stats.stopped:  # else a step has failed, and the strategy may know what is not stored
+                crawl.checkpoint()
 
     def _store(self, clock: Clock) -> Store:
         settings = self.config.store
-        return Store(self.folder, durable=settings.durable, clock=clock, warc_size=settings.warc_size)
+        return Store(
+            self.folder,
+            durable=settings.durable,
+            clock=clock,
+            warc_size=settings.warc_size,
+            rules=rules_of(self.config),
+        )
 
 
 def read_seeds(file: Path) -> list[str]:
@@ -141,6 +196,14 @@ def empty_folder(folder: Path) -> Path:
     if full:
         raise ForagerError(f"{folder} is not empty: name a new folder, or remove it")
     return folder
+
+
+def _has_another_strategy(store: Store, config: CrawlConfig) -> bool:
+    """Whether the last session had another strategy, or other parameters of it. What it gave to links that wait means
+    nothing to the one of now."""
+    sessions = store.sessions()
+    before = msgspec.json.decode(sessions[-1].config).get("strategy") if sessions else None
+    return before is not None and before != msgspec.to_builtins(config.strategy)
 
 
 def changes_since(store: Store, config: CrawlConfig) -> list[str]:

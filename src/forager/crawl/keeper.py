@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from forager.clock import Clock
 from forager.crawl.state import CrawlState
-from forager.store import Store
+from forager.store import NewUrl, Store
 from forager.store.journal import checkpoint_of, record_of
-from forager.types import Persists, Strategy, Taken
+from forager.types import FIRST_OF_ALL, Answer, Persists, Strategy, Taken
 
 CHECKPOINT = 1_000  # pages between two checkpoints of a strategy
 
@@ -41,6 +41,13 @@ class StoreKeeper:
     def keep(self, taken: Taken) -> None:
         seq = self._store.last_seq + self._store.pending + 1
         self._store.add(record_of(taken, self._state.facts.addresses, seq=seq, at=self._clock.utc()))
+
+    def keep_aside(self, answer: Answer) -> None:
+        self._store.archive(answer, "robots.txt", self._clock.utc())
+
+    def keep_seeds(self, first: int) -> None:
+        names = self._state.facts.addresses
+        self._store.add_urls([NewUrl(id, names[id], names.host(id), FIRST_OF_ALL) for id in range(first, len(names))])
 
     def due(self, now: float) -> bool:
         return self._store.due(now)

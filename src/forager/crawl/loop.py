@@ -8,27 +8,45 @@ one fetch in flight, always the same order.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from functools import partial
 from math import inf
 from typing import Protocol
 
+import numpy as np
+
 from forager.clock import Clock, VirtualClock
 from forager.config import CrawlConfig
-from forager.crawl.asking import Asker
-from forager.crawl.build import OpenWeb, clock_of, critic_of, open_web, rules_of, scope_of, seeds_of, strategy_of
+from forager.crawl.asking import Asker, LaneErrands
+from forager.crawl.build import (
+    OpenWeb,
+    clock_of,
+    critic_of,
+    link_limits_of,
+    open_web,
+    rules_of,
+    scope_of,
+    seeds_of,
+    strategy_of,
+)
+from forager.crawl.flights import Flights
 from forager.crawl.state import CrawlState
 from forager.crawl.stats import CrawlStats
 from forager.crawl.step import Reader, Step
-from forager.crawl.sweep import Sweep
-from forager.types import Candidate, Critic, Fetcher, Miss, Strategy, Taken, Visit
+from forager.crawl.sweeping import SweepsBeside
+from forager.types import Answer, Critic, Fetcher, Strategy, Taken, Url, Visit
+from forager.watch import CrawlFigures, CrawlLog
 from forager.web.page import parse
 from forager.web.scope import Scope
+from forager.web.urls import host
 
 COMMIT = 0.2  # seconds; what was taken in waits no longer than this to be committed, however slow the next answer is
 IN_FLIGHT = 64  # requests at once on the network
-TRIES = 16  # links that are scored again, while a sweep goes on, before one is asked for
+SITEMAPS = 50  # of a host that are read
+SLOW = 0.05  # seconds; a commit that takes longer is noted
+SHORTLY = 0.5  # seconds after which it is tried again whether silent hosts have to give way
+GRACE = 5.0  # seconds that requests have to end when the crawl is stopped
 
 
 class Keeper(Protocol):
@@ -39,6 +57,12 @@ class Keeper(Protocol):
         """How many were taken in and are not committed."""
 
     def keep(self, taken: Taken) -> None: ...
+    def keep_aside(self, answer: Answer) -> None:
+        """Put an answer into the archive that is no page of the crawl, such as robots.txt."""
+
+    def keep_seeds(self, first: int) -> None:
+        """Keep the URLs from this id on, which were found on no page."""
+
     def due(self, now: float) -> bool: ...
     def commit(self) -> None: ...
     def checkpoint(self, *, now: bool = False) -> None:
@@ -76,30 +100,37 @@ class Crawl:
         read: Reader | None = None,
         state: CrawlState | None = None,
         keeper: Keeper | None = None,
+        log: CrawlLog | None = None,
     ) -> None:
         """A `fetcher` of your own is asked without robots.txt. With a `state` the crawl goes on from there; without
         one it begins with the seeds."""
         self.seeds = seeds_of(config, rules_of(config))
         self.config = config
+        self.log = log or CrawlLog()
         self.critic = critic or critic_of(config)
         self.strategy = strategy or strategy_of(config, self.critic)
         self.scope = scope or scope_of(config, self.seeds)
         self.state = state or CrawlState.empty(self.strategy, config.frontier)
         self.facts, self.frontier, self.stats = self.state.facts, self.state.frontier, self.state.stats
         keep = keeper.keep if keeper else None
-        self.step = Step(self.state, critic=self.critic, strategy=self.strategy, scope=self.scope, keep=keep)
+        limits = link_limits_of(config)
+        self.step = Step(
+            self.state, critic=self.critic, strategy=self.strategy, scope=self.scope, limits=limits, keep=keep
+        )
         if state is None:
             self.step.sow(self.seeds)
         self._fetcher, self._keeper = fetcher, keeper
         self._clock = clock or clock_of(config)
-        self._in_flight = config.frontier.in_flight or (1 if isinstance(self._clock, VirtualClock) else IN_FLIGHT)
+        in_flight = config.frontier.in_flight or (1 if isinstance(self._clock, VirtualClock) else IN_FLIGHT)
+        self._flights = Flights(in_flight, self._clock)
         self._read: Reader = read or partial(parse, rules=rules_of(config))
-        self._tasks: dict[asyncio.Task[Visit | Miss | None], None] = {}
         self._stop = ""
+        self._stopped: asyncio.Future[None] | None = None  # done when `stop` is called; None: it does not run
+        self._stopping_since: float | None = None
         self._running = False
-        self._sweep: Sweep | None = None
-        self._sweeping: asyncio.Future[None] | None = None
+        self._sweeps = SweepsBeside(self.state, self.step, self.strategy.combine.policy, self._clock, self.log)
         self._resting: asyncio.Future[None] | None = None  # while nothing is in flight
+        self._rests_until: float | None = None
 
     # ---- ways to run it
 
@@ -124,6 +155,8 @@ class Crawl:
     def stop(self, why: str) -> None:
         """Ask for nothing more; what is in flight is still taken in."""
         self._stop = self._stop or why
+        if self._stopped is not None and not self._stopped.done():
+            self._stopped.set_result(None)
         if self._resting is not None:
             self._resting.cancel()
 
@@ -136,80 +169,154 @@ class Crawl:
     def stopping(self) -> bool:
         return bool(self._stop)
 
+    @property
+    def waiting_for(self) -> str:
+        """What the crawl waits for, in words; "" while it goes on."""
+        network, now = self.state.health.network, self._clock.now()
+        if network.down_since is not None:
+            long, soon = now - network.down_since, max(0.0, network.probe_at - now)
+            return f"nobody has answered for {long:.0f} s ({network.reason}); the next try is in {soon:.0f} s"
+        if self._rests_until is not None and self._rests_until > now:
+            return f"all hosts rest, for {self._rests_until - now:.0f} s more"
+        return ""
+
+    def figures(self) -> CrawlFigures:
+        """The crawl in numbers, for whoever watches it. Any thread may ask."""
+        stats = self.stats
+        return CrawlFigures(
+            pages=stats.pages,
+            requests=stats.requests,
+            bytes=stats.bytes,
+            relevance=stats.relevance,
+            recent_harvest=stats.recent_harvest,
+            misses={str(reason): count for reason, count in dict(stats.misses).items()},
+            waiting=len(self.frontier),
+            hosts=self.facts.addresses.host_count,
+            in_flight=len(self._flights),
+            longest_pause=stats.longest_step,
+            commits=stats.commits,
+            sweeps=stats.sweeps,
+        )
+
     # ---- the loop
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Crawl until something stops it; yields each page as it is taken in."""
         async with self._open_web() as web:
-            asker = Asker(web, self.config.frontier, self._clock, self.state, self.step, self._read)
+            given = (self.config.frontier, self._clock, self.state, self.step, self._read, self.log)
+            asker = Asker(web, *given, self._sow_sitemaps)
             async with aclosing(self._visits(asker)) as visits:
                 async for visit in visits:
                     yield visit
 
+    def _sow_sitemaps(self, urls: Sequence[Url]) -> None:
+        """Let the sitemaps that a host names wait with the seeds, if sitemaps of that host are wanted."""
+        wanted = self.config.scope.sitemaps
+        if not urls or wanted == "none":
+            return
+        allowed = [urls[row] for row in self.scope.admit(urls, 0).rows]
+        if wanted == "seeds":
+            hosts = {host(seed) for seed in self.seeds}
+            allowed = [url for url in allowed if host(url) in hosts]
+        known = self.facts.addresses.find(allowed) >= 0
+        new = [url for url, is_known in zip(allowed, known, strict=True) if not is_known][:SITEMAPS]
+        if new:
+            first = len(self.facts.addresses)
+            self.step.sow(new)
+            if self._keeper:
+                self._keeper.keep_seeds(first)
+
     def _open_web(self) -> AbstractAsyncContextManager[OpenWeb]:
-        return open_web(self.config, self._clock) if self._fetcher is None else nullcontext(OpenWeb(self._fetcher))
+        if self._fetcher is not None:
+            return nullcontext(OpenWeb(self._fetcher))
+        keep = self._keeper.keep_aside if self._keeper else _forget
+        return open_web(
+            self.config, self._clock, LaneErrands(self.state, self._clock, self.config.frontier.delay, keep)
+        )
 
     async def _visits(self, asker: Asker) -> AsyncGenerator[Visit, None]:
         self.stats.stopped, self._running = "", True
+        self._stopping_since, self._stopped = None, asyncio.get_running_loop().create_future()
         start = self._clock.now()
         try:
             while True:
                 due = self._launch(asker, start)
-                if not self._tasks:
+                if not len(self._flights):
                     if not await self._rest(start):
                         break
                     continue
-                for visit in await self._landed(due):
+                for visit in await self._landed(due, start):
                     yield visit
                     self._sweep_if_due()
                 self._commit_if_due()
-                if self._sweeping is not None and self._sweeping.done():
-                    self._sweeping.result()  # raises what the strategy raised
-                    self._sweeping = None
+                self._sweeps.check()
+                if self._stopping_since is not None and self._clock.now() - self._stopping_since >= GRACE:
+                    await self._flights.give_up()
         finally:
             await self._land_all()
             if self._keeper:
                 self._keeper.commit()
 
-    def _launch(self, asker: Asker, start: float) -> float | None:
-        """Ask for the best that may be asked now, as many as may be in flight; if there is room for more, when a lane
-        will have rested."""
-        while len(self._tasks) < self._in_flight and not self._spent(start, len(self._tasks)):
-            candidate = self._acquire(self._clock.now())
+    def _launch(self, asker: Asker, start: float) -> float:
+        """Ask for the best that may be asked now, as many as may be in flight; when it should be tried again."""
+        while not self._spent(start, len(self._flights)):
+            now, strangers = self._clock.now(), self._flights.strangers_fit()
+            full = self._full_until(now)
+            if full is not None:
+                return full
+            candidate = self._sweeps.acquire(now, strangers)
             if candidate is None:
-                return self.frontier.next_due()
-            self._tasks[asyncio.ensure_future(asker.visit(candidate))] = None
-        return None
+                if not strangers and self.frontier.next_due() == now and self._flights.crowd_out(now):
+                    continue
+                due = self.frontier.next_due(strangers=strangers)
+                return now + SHORTLY if not strangers else inf if due is None else due
+            self._flights.launch(asker.visit(candidate), stranger=not self.frontier.is_known(candidate.lane))
+        if self._stopping_since is None and self._spent(start, 0):
+            self._stopping_since = self._clock.now()
+        return inf
 
-    def _acquire(self, now: float) -> Candidate | None:
-        """The best that may be asked. While a sweep goes on, one whose new score is lower waits again with that."""
-        candidate = self.frontier.acquire(now)
-        for _ in range(TRIES):
-            if candidate is None or self._sweep is None:
-                break
-            ids, scores, links = self._sweep.score_now(candidate.id)
-            if not len(ids) or scores[0] >= candidate.score:
-                break
-            self.frontier.retry(candidate, now)
-            self.frontier.release(candidate, now, 0.0, page=False)
-            self.step.swap(ids, scores, links)
-            candidate = self.frontier.acquire(now)
-        return candidate
+    def _full_until(self, now: float) -> float | None:
+        """None if one more may be asked now; else when it may. While the network is down, one request at a time tries
+        whether it is up."""
+        network = self.state.health.network
+        if network.down_since is None:
+            return self._flights.full_until(now)
+        if len(self._flights):
+            return inf
+        return network.probe_at if network.probe_at > now else None
 
     async def _rest(self, start: float) -> bool:
         """Nothing is in flight: wait until something may be asked, if ever it may."""
         self.stats.stopped = self._spent(start, 0)
         if self.stats.stopped:
             return False
-        due = self.frontier.next_due()
+        due = self._next_try()
         if due is None:
-            self.stats.stopped = "nothing is left to fetch"
+            self.stats.stopped = self._why_nothing_is_left()
             return False
         if self._keeper and self._keeper.pending:
             self._commit(self._keeper)
         end = inf if self.config.stop.seconds is None else start + self.config.stop.seconds
+        self._rests_until = due
         await self._sleep(min(due, end) - self._clock.now())
+        self._rests_until = None
         return True
+
+    def _next_try(self) -> float | None:
+        """When something may be asked; None: never."""
+        due, network = self.frontier.next_due(), self.state.health.network
+        return due if due is None or network.down_since is None else max(due, network.probe_at)
+
+    def _why_nothing_is_left(self) -> str:
+        waiting = self.frontier.waiting
+        if not len(waiting):
+            return "nothing is left to fetch"
+        hosts, silent = self.facts.addresses.hosts[waiting], self.state.health.given_up
+        lost = int(np.isin(hosts, silent).sum())
+        if lost == len(waiting):
+            told = f"nothing is left to fetch but {lost} links on {len(silent)} hosts that do not answer"
+            return f"{told}; they wait, and the next crawl asks again"
+        return f"the budgets of hosts and sites are used up; {len(waiting)} links wait"
 
     async def _sleep(self, seconds: float) -> None:
         """Until then, or until the crawl is stopped."""
@@ -222,60 +329,47 @@ class Crawl:
         finally:
             self._resting = None
 
-    async def _landed(self, due: float | None) -> list[Visit]:
-        """Wait for the first tasks in flight to end, or until `due`; their pages, in order of launch."""
-        timeout = None if due is None else max(0.0, due - self._clock.now())
+    async def _landed(self, due: float, start: float) -> list[Visit]:
+        """Wait for the first requests in flight to end, or until something else is due; their pages."""
+        ends = [due]
         if self._keeper and self._keeper.pending:
-            timeout = COMMIT if timeout is None else min(timeout, COMMIT)
-        await asyncio.wait(self._tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        ended = [task for task in self._tasks if task.done()]
-        for task in ended:
-            del self._tasks[task]
-        outcomes = [task.result() for task in ended]
-        return [outcome for outcome in outcomes if isinstance(outcome, Visit)]
+            ends.append(self._clock.now() + COMMIT)
+        if self._stopping_since is not None:
+            ends.append(self._stopping_since + GRACE)
+        elif self.config.stop.seconds is not None:
+            ends.append(start + self.config.stop.seconds)
+        return await self._flights.landed(min(ends), self._stopped)
 
     async def _land_all(self) -> None:
         """Give up what is in flight: its links wait again."""
-        tasks, self._tasks, self._running = list(self._tasks), {}, False
-        for task in tasks:
-            task.cancel()
-        if self._sweep is not None:
-            self._sweep.stop()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if self._sweeping is not None:
-            sweeping, self._sweeping = self._sweeping, None
-            await sweeping  # a strategy's error is not lost
+        self._running = False
+        self._sweeps.stop()
+        await self._flights.give_up()
+        await self._sweeps.ended()
 
     def _sweep_if_due(self) -> None:
-        """After a page. On the wall's clock a sweep runs beside the loop; one that is due meanwhile is skipped."""
+        """After a page. On the wall's clock a sweep runs beside the loop."""
         strategy = self.step.due_to_rescore
         if strategy is None:
             return
         if isinstance(self._clock, VirtualClock) or not self._running:
             self.step.sweep()
-        elif self._sweep is None:
-            self._sweep = Sweep(strategy, self.strategy.combine.policy, self.facts, self.frontier)
-            self._sweeping = asyncio.ensure_future(self._sweep_beside(self._sweep))
         else:
-            self.stats.sweeps_skipped += 1
-
-    async def _sweep_beside(self, sweep: Sweep) -> None:
-        ids, scores, links = await sweep.run()
-        began = self._clock.now()
-        self.step.swap(ids, scores, links)
-        self.stats.note_pause(self._clock.now() - began)
-        self.stats.sweeps += 1
-        self._sweep = None
+            self._sweeps.begin(strategy)
 
     def _commit_if_due(self) -> None:
         if self._keeper and self._keeper.due(self._clock.now()):
-            began = self._clock.now()
             self._commit(self._keeper)
-            self.stats.note_pause(self._clock.now() - began)
 
     def _commit(self, keeper: Keeper) -> None:
+        began = self._clock.now()
         keeper.commit()
         keeper.checkpoint()
+        took = self._clock.now() - began
+        self.stats.commits += 1
+        self.stats.note_pause(took)
+        if took > SLOW:
+            self.log.warning("slow commit", seconds=took)
 
     def _spent(self, start: float, in_flight: int) -> str:
         """Why nothing more may be asked, in words; "" if it may."""
@@ -288,7 +382,13 @@ class Crawl:
             return f"the budget of {stop.seconds:g} seconds is used up"
         if stop.bytes is not None and stats.bytes >= stop.bytes:
             return f"the budget of {stop.bytes} bytes is used up"
+        if self.state.health.spent(self._clock.now()):
+            return f"nobody has answered for a long time ({self.state.health.network.reason}); all links wait"
         return ""
+
+
+def _forget(answer: Answer) -> None:
+    """A crawl that is kept nowhere has no archive."""
 
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:

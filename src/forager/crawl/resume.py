@@ -11,19 +11,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from math import inf
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from forager.clock import Clock
 from forager.config import CrawlConfig
 from forager.crawl.build import rules_of, scope_of, seeds_of
+from forager.crawl.health import MAY_PASS
 from forager.crawl.keeper import LastCheckpoint, StoreKeeper
 from forager.crawl.loop import Crawl
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.errors import ForagerError
-from forager.store import NewUrl, Store, Stored
+from forager.store import NewUrl, ReturnedUrl, Store, Stored, UrlColumns
 from forager.store.journal import judgement_of, learnt_of, unpack_links
 from forager.types import (
     FIRST_OF_ALL,
@@ -39,10 +42,12 @@ from forager.types import (
     Ragged,
     Reason,
     Redirect,
+    ScoredLinks,
     Strategy,
     Trace,
     Url,
 )
+from forager.watch import CrawlLog
 from forager.web.page import parse
 from forager.web.scope import Scope
 
@@ -58,6 +63,7 @@ def resume(
     clock: Clock,
     fetcher: Fetcher | None = None,
     folder: Path | None = None,
+    log: CrawlLog | None = None,
 ) -> Crawl:
     """The crawl of a store: a new one if the store is empty, else the one that was stopped, ready to go on."""
     rules = rules_of(config)
@@ -68,7 +74,8 @@ def resume(
     scope = scope_of(config, seeds)
     step = Step(state, critic=critic, strategy=strategy, scope=scope)
     last = LastCheckpoint()
-    for record in Playback(store, state, step, partial(parse, rules=rules), checkpoint[0] if checkpoint else -1):
+    learnt = checkpoint[0] if checkpoint else -1
+    for record in Playback(store, state, step, partial(parse, rules=rules), clock, learnt):
         if checkpoint and record.seq == checkpoint[0]:
             state.frontier.reorder(checkpoint[1]["waiting"], checkpoint[1]["scores"])
             last = LastCheckpoint(record.seq, state.stats.pages)
@@ -76,7 +83,15 @@ def resume(
     _drop_out_of_scope(state, scope)
     keeper = StoreKeeper(store, state, strategy, clock, last)
     return Crawl(
-        config, critic=critic, strategy=strategy, scope=scope, fetcher=fetcher, clock=clock, state=state, keeper=keeper
+        config,
+        critic=critic,
+        strategy=strategy,
+        scope=scope,
+        fetcher=fetcher,
+        clock=clock,
+        state=state,
+        keeper=keeper,
+        log=log,
     )
 
 
@@ -91,37 +106,71 @@ def with_checkpoint(strategy: Strategy, store: Store) -> tuple[Strategy, tuple[i
 # ---- playing back
 
 
+class RecordedCrawl(Protocol):
+    """What a store has of a crawl. `Store` is one; `RecordedProject` is one that cannot write."""
+
+    @property
+    def known(self) -> int:
+        """How many URLs there are."""
+
+    def records(self) -> Iterator[Stored]: ...
+    def urls(self) -> Iterator[UrlColumns]: ...
+    def returns(self) -> dict[int, list[ReturnedUrl]]: ...
+    def answer_of(self, seq: int) -> Fetch | None: ...
+    def holds(self, seq: int, *, whole: bool = False) -> bool:
+        """Whether the answer of a record can be read; if it must be `whole`, also whether its body was kept."""
+
+
 @dataclass(frozen=True, eq=False)
 class Playback:
-    """Takes in every record of a store again, in order.
+    """Takes in every record of a crawl again, in order.
 
-    Records up to `learnt` are not shown to the strategy. `anew`: pages are judged and scored again by the step's own
-    critic and strategy, instead of with what is stored.
+    Records up to `learnt` are not shown to the strategy. `anew`: pages are scored again by the step's own strategy,
+    instead of with what is stored; `judged_anew`: they are also judged again by its critic.
     """
 
-    store: Store
+    recorded: RecordedCrawl
     state: CrawlState
     step: Step
     read: Reader
+    clock: Clock
     learnt: int = -1
     anew: bool = False
+    judged_anew: bool = False
 
     def __iter__(self) -> Iterator[Stored]:
         """Yields each record when it has been taken in."""
         state, step = self.state, self.step
-        urls = _stored_urls(self.store)
-        for record in self.store.records():
+        urls, returns, last = _stored_urls(self.recorded), self.recorded.returns(), -1
+        for record in self.recorded.records():
+            step.ask_again(returns.get(last, ()))
+            last = record.seq
+            if self._is_lost(record):
+                continue  # its URLs are known with the next record, and it waits itself
             _know(state, step, urls, record.new_urls.start)  # seeds that were added before it
             trace = self._trace(record)
             _know(state, step, urls, record.new_urls.stop)
             state.stats.requests += record.reason != Reason.ROBOTS
-            if record.outcome == "retry":
-                state.attempts[record.asked] += 1
-            else:
+            self._recall(record)
+            if record.outcome != "retry":
                 state.frontier.drop(np.array([record.asked, record.answered], np.int32))
                 self._take_in(record, trace)
             yield record
-        _know(state, step, urls, self.store.known)
+        _know(state, step, urls, self.recorded.known)
+        step.ask_again(returns.get(last, ()))
+
+    def _is_lost(self, record: Stored) -> bool:
+        """Whether somebody has to look at a page that the archive has lost."""
+        looks = record.outcome == "page" and (self.anew or (self.step.learns and record.seq > self.learnt))
+        return looks and not self.recorded.holds(record.seq)
+
+    def _recall(self, record: Stored) -> None:
+        """What the record says of its host. One that was given up gets another chance."""
+        host = int(self.state.facts.addresses.hosts[record.asked])
+        self.state.health.recall(host, record.asked, record.attempt, answered=record.status > 0)
+        if 0 < record.rest < inf:
+            ago = (self.clock.utc() - record.asked_at).total_seconds()
+            self.state.frontier.rest(host, self.clock.now() + min(record.rest - ago, record.rest))
 
     def _take_in(self, record: Stored, trace: Trace) -> None:
         names, learnt = self.state.facts.addresses, record.seq <= self.learnt
@@ -130,6 +179,8 @@ class Playback:
             self.step.take_in(self._arrival(record, trace, learnt))
             if self.step.due_to_rescore and not learnt:
                 self.step.sweep()
+        elif record.outcome == "passage":
+            self.step.take_in(self._passage(record, trace))
         elif record.redirects:
             target = record.redirects[0][1]
             moved = Redirect(names[record.answered], names[target])
@@ -142,9 +193,17 @@ class Playback:
     def _arrival(self, record: Stored, trace: Trace, learnt: bool) -> Arrival:
         ids, scored = unpack_links(record.links)
         read = partial(self._archived, record.seq)
+        judgement = None if self.judged_anew else judgement_of(record)
+        return Arrival(read, trace, ids, judgement, None if self.anew else scored, learnt)
+
+    def _passage(self, record: Stored, trace: Trace) -> Arrival:
+        """What is no page is not judged again, and scored again only if the archive has it."""
+        ids, stored = unpack_links(record.links)
+        scored: ScoredLinks | None = stored
         if self.anew:
-            return Arrival(read, trace, ids)
-        return Arrival(read, trace, ids, judgement_of(record), scored, learnt)
+            scored = None if self.recorded.holds(record.seq, whole=True) else ScoredLinks(stored.scores)
+        read = partial(self._archived, record.seq)
+        return Arrival(read, trace, ids, judgement_of(record), scored, passing=Reason(record.reason))
 
     def _trace(self, record: Stored) -> Trace:
         """The trace as the strategy saw it; without its inlinks if no strategy looks at it."""
@@ -155,7 +214,7 @@ class Playback:
 
     def _archived(self, seq: int) -> tuple[Fetch, Page]:
         """An answer from the archive, with its page."""
-        answer = self.store.answer_of(seq)
+        answer = self.recorded.answer_of(seq)
         page = self.read(answer) if answer else None
         if answer is None or not isinstance(page, Page):
             raise ForagerError(f"record {seq} cannot be read again from the archive: restore it from a copy")
@@ -171,8 +230,8 @@ def _know(state: CrawlState, step: Step, urls: Iterator[tuple[Url, float]], upto
         step.sow(seeds)
 
 
-def _stored_urls(store: Store) -> Iterator[tuple[Url, float]]:
-    for chunk in store.urls():
+def _stored_urls(recorded: RecordedCrawl) -> Iterator[tuple[Url, float]]:
+    for chunk in recorded.urls():
         yield from zip(map(Url, chunk.texts), chunk.scores.tolist(), strict=True)
 
 
@@ -183,17 +242,24 @@ _NO_INLINKS = Inlinks(np.empty(0, np.int32), np.empty(0, np.float32), np.empty((
 
 
 def _sow_new(store: Store, state: CrawlState, step: Step, seeds: list[Url]) -> None:
-    """Seeds that the project does not know yet are stored before anything is asked."""
+    """Seeds that the project does not know yet are stored before anything is asked. Those that failed for a reason that
+    may have passed are asked again."""
     names = state.facts.addresses
     known = len(names)
     step.sow(seeds)
     store.add_urls([NewUrl(id, names[id], names.host(id), FIRST_OF_ALL) for id in range(known, len(names))])
+    if not MAY_PASS.isdisjoint(state.stats.misses):
+        ids = set(names.find(seeds).tolist())
+        missed = [miss for miss in store.misses() if miss.id in ids and miss.reason in MAY_PASS]
+        again = [ReturnedUrl(miss.id, FIRST_OF_ALL, "seed") for miss in missed]
+        store.ask_again(again)
+        step.ask_again(again)
 
 
 def _drop_out_of_scope(state: CrawlState, scope: Scope) -> None:
     """The scope may be narrower than before: what waits outside of it is not asked for."""
     names, waiting = state.facts.addresses, state.frontier.waiting
-    waiting = waiting[~state.facts.is_seed(waiting)]
+    waiting = waiting[~state.facts.comes_first(waiting)]
     for start in range(0, len(waiting), SLICE):
         ids = waiting[start : start + SLICE]
         admitted = np.zeros(len(ids), bool)

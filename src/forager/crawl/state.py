@@ -6,12 +6,12 @@ plays its records back into an empty state and goes on from there (`forager.craw
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from forager.config import FrontierConfig
+from forager.crawl.health import Health
 from forager.crawl.stats import CrawlStats
 from forager.frontier import Budgets, LaneFrontier
 from forager.frontier.facts import Facts
@@ -20,12 +20,12 @@ from forager.types import Learns, Strategy
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrawlState:
-    """Facts, order, figures, and how often each link has failed."""
+    """Facts, order, how the hosts are, and figures."""
 
     facts: Facts
     frontier: LaneFrontier
+    health: Health
     stats: CrawlStats = field(default_factory=CrawlStats)
-    attempts: Counter[int] = field(default_factory=Counter)  # failures that may pass, by id
 
     @classmethod
     def empty(
@@ -44,4 +44,5 @@ class CrawlState:
         return cls(
             Facts(strategy.combine, evidence=isinstance(strategy, Learns), folder=folder),
             LaneFrontier(strategy.combine, budgets=budgets, rest_until=rest_until),
+            Health(limits.retries, limits.patience),
         )

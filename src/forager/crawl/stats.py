@@ -20,7 +20,9 @@ class CrawlStats:
     relevance: float = 0.0  # summed over the pages, by the critic
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))  # relevance of the latest pages
     misses: Counter[Reason] = field(default_factory=Counter)
+    passed: Counter[Reason] = field(default_factory=Counter)  # answers whose links are followed, but that are no pages
     rejected: Counter[str] = field(default_factory=Counter)  # links out of scope, by rule
+    commits: int = 0
     sweeps: int = 0
     sweeps_skipped: int = 0  # because the sweep before was still running
     longest_step: float = 0.0  # seconds that one page or one commit held up the loop

@@ -17,8 +17,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from forager.crawl.health import Setback
 from forager.crawl.state import CrawlState
 from forager.crawl.sweep import Sweep
+from forager.store.records import ReturnedUrl
 from forager.types import (
     FIRST_OF_ALL,
     Answer,
@@ -44,9 +46,22 @@ from forager.types import (
     Url,
     Visit,
 )
+from forager.web.page.declared import DECLARED, FEED, followable
 from forager.web.scope import Scope
 
+HOPS = 5  # redirects followed one after the other
 Reader: TypeAlias = Callable[[Fetch], Page | Failure]  # page.parse, or a cache before it
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLimits:
+    """Which of a page's links are followed, besides what the scope says. A page of strangers may have any number."""
+
+    links: int = 5_000  # the first ones
+    new_hosts: int = 500  # links to more hosts that were never seen before are left out
+    nofollow: bool = False  # links with rel=nofollow are left out
+    declared: bool = True  # what the head of a page names is followed too: its canonical URL, other languages …
+    feeds: bool = True  # and its feeds
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +74,9 @@ class Arrival:
     judgement: Judgement | None = None  # None: the critic judges the page now
     scored: ScoredLinks | None = None  # None: the strategy scores the links now
     learnt: bool = False  # the strategy has learnt from it already
+    passing: Reason | None = None  # why it is no page of the collection, although its links are followed
+    links: Links | None = None  # to choose from; None: those of the page
+    kept: Answer | None = None  # what is kept of the answer; None: all of it
 
     @cached_property
     def _came(self) -> tuple[Fetch, Page]:
@@ -83,16 +101,33 @@ class Step:
         critic: Critic,
         strategy: Strategy,
         scope: Scope,
+        limits: LinkLimits = LinkLimits(),  # noqa: B008 - frozen
         keep: Callable[[Taken], None] | None = None,
     ) -> None:
         self._state, self._facts, self._frontier, self._stats = state, state.facts, state.frontier, state.stats
-        self._critic, self._strategy, self._scope, self._keep = critic, strategy, scope, keep
+        self._critic, self._strategy, self._scope, self._limits, self._keep = critic, strategy, scope, limits, keep
         self._learner = strategy if isinstance(strategy, Learns) else None
         self._rescorer = strategy if isinstance(strategy, Rescores) else None
 
     def sow(self, seeds: Sequence[Url]) -> None:
         """Let the seeds wait, before everything else, in the order given."""
         self.offer(self._facts.sow(seeds), np.full(len(seeds), FIRST_OF_ALL, np.float32))
+
+    def ask_again(self, urls: Sequence[ReturnedUrl]) -> None:
+        """Let URLs that were answered wait again. What was counted against them is forgotten."""
+        if not urls:
+            return
+        ids = np.array([url.id for url in urls], np.int32)
+        hosts = self._facts.addresses.hosts.take(ids)
+        scores = np.array([url.score for url in urls], np.float32)
+        self._frontier.again(ids, hosts, self._facts.addresses.sites.take(hosts), scores)
+        for url in urls:
+            self._state.health.attempts.pop(url.id, None)
+
+    @property
+    def follows_declared(self) -> bool:
+        """Whether what a page declares, such as a refresh, is followed."""
+        return self._limits.declared
 
     @property
     def learns(self) -> bool:
@@ -113,15 +148,22 @@ class Step:
             shown = links if links is not None else self._followed(arrival.page, ids)
             return Visit(arrival.page, shown, judgement, trace, known)
 
-        evidence = facts.judge(trace, judgement)
-        if self._learner and not arrival.learnt:
-            self._learner.observe(visit(), evidence)
+        if arrival.passing:
+            facts.note(trace, judgement)
+            self._stats.passed[arrival.passing] += 1
+        else:
+            evidence = facts.judge(trace, judgement)
+            if self._learner and not arrival.learnt:
+                self._learner.observe(visit(), evidence)
+            self._stats.count_page(judgement.relevance)
         scored = arrival.scored or self._strategy.score(visit())
         facts.found(trace.id, ids, scored, self.offer(ids, scored.scores))
-        self._stats.count_page(judgement.relevance)
+        if arrival.scored:
+            return None
         if self._keep:
-            self._keep(Taken(arrival.answer, trace, visit(), before, ids, scored))
-        return None if arrival.scored else visit()
+            kept = arrival.kept or arrival.answer
+            self._keep(Taken(kept, trace, visit(), before, ids, scored, passing=arrival.passing))
+        return visit()
 
     def _links_of(self, arrival: Arrival) -> tuple[Links | None, Ids]:
         """The links to follow, with their ids. A stored page has the ids; its links are looked up if somebody asks."""
@@ -132,17 +174,39 @@ class Step:
 
     def _in_scope(self, arrival: Arrival) -> Links:
         """The links of a new page that may be followed."""
-        links = arrival.page.links
+        links = followable(arrival.page) if arrival.links is None else arrival.links
         admission = self._scope.admit(links.targets, arrival.trace.depth + 1)
-        if len(admission.rows) == len(links):
+        rows = self._within_limits(links, admission.rows)
+        if len(rows) == len(links):
             return links
         self._stats.rejected.update(admission.rejected)
-        return links.take(admission.rows)
+        return links.take(rows)
+
+    def _within_limits(self, links: Links, rows: list[int]) -> list[int]:
+        """The rows that the limits let through; what they leave out is counted."""
+        limits, before = self._limits, rows
+        if limits.nofollow:
+            rows = [row for row in rows if "nofollow" not in links.rels[row].lower().split()]
+            self._stats.rejected["nofollow"] += len(before) - len(rows)
+        if not (limits.declared and limits.feeds):
+            unwanted = {*(() if limits.declared else DECLARED), *(() if limits.feeds else (FEED,))}
+            rows = [row for row in rows if links.rels[row] not in unwanted]
+        if len(rows) > limits.links:
+            self._stats.rejected["links of a page"] += len(rows) - limits.links
+            rows = rows[: limits.links]
+        if len(rows) > limits.new_hosts:
+            known = self._facts.addresses.within_new_hosts([links.targets[row] for row in rows], limits.new_hosts)
+            self._stats.rejected["new hosts of a page"] += len(rows) - len(known)
+            rows = [rows[at] for at in known]
+        return rows
 
     def _followed(self, page: Page, ids: Ids) -> Links:
-        """The links of a stored page that were followed."""
-        followed = {self._facts.addresses[id] for id in ids.tolist()}
-        return page.links.take([row for row, target in enumerate(page.links.targets) if target in followed])
+        """The links of a stored page that were followed. They are some of all its links, in the same order."""
+        links, rows, row = followable(page), list[int](), 0
+        for id in ids.tolist():
+            row = links.targets.index(self._facts.addresses[id], row) + 1
+            rows.append(row - 1)
+        return links.take(rows)
 
     # ---- no page
 
@@ -152,9 +216,11 @@ class Step:
         self._put(answer, trace, miss, _NO_IDS)
         return miss
 
-    def put_off(self, failure: Failure, trace: Trace) -> None:
+    def put_off(self, failure: Failure, trace: Trace, setback: Setback) -> None:
         """Take in a failure that may pass: the link will be tried again."""
-        self._put(failure, trace, None, _NO_IDS)
+        if self._keep:
+            known = len(self._facts.addresses)
+            self._keep(Taken(failure, trace, None, known, _NO_IDS, rest=setback.rest, attempt=setback.attempt))
 
     def tell(self, miss: Miss, *, learnt: bool = False) -> Miss:
         """Count a miss, and show it to a strategy that learns, unless it has learnt from it already."""
@@ -164,31 +230,41 @@ class Step:
         self._stats.misses[miss.reason] += 1
         return miss
 
-    def redirect(self, answer: Redirect, candidate: Candidate, trace: Trace) -> Url | Miss | None:
-        """Take in a redirect. Gives the URL to go on with under the same lease, or what came of it. None: the target
-        waits in a lane of its own, with the score of the link that led to it."""
-        admission = self._scope.admit([answer.target], trace.depth)
-        if not admission.rows:
-            self._stats.rejected += admission.rejected
-            wrong = Failure(answer.url, Reason.BAD_REDIRECT, f"{answer.target} is out of scope")
+    def redirect(self, answer: Redirect, candidate: Candidate, trace: Trace) -> Miss | None:
+        """Take in a redirect. The target waits, on the same host before all others. A miss if it cannot be followed, or
+        if we have the page."""
+        wrong = self._refuse(answer, trace)
+        if wrong is not None:
             return self.miss(wrong, answer, trace)
         before = len(self._facts.addresses)
         target = self._facts.intern([answer.target])
-        onward = self.moved(answer, target, candidate, trace)
-        self._put(answer, trace, onward if isinstance(onward, Miss) else None, target, before)
-        return onward
+        outcome = self.moved(answer, target, candidate, trace)
+        self._put(answer, trace, outcome, target, before)
+        return outcome
+
+    def _refuse(self, answer: Redirect, trace: Trace) -> Failure | None:
+        """Why a redirect is not followed, if it is not."""
+        if self._facts.hops(trace.id) >= HOPS:
+            return Failure(answer.url, Reason.TOO_MANY_REDIRECTS, f"more than {HOPS}")
+        admission = self._scope.admit([answer.target], trace.depth)
+        if not admission.rows:
+            self._stats.rejected += admission.rejected
+            return Failure(answer.url, Reason.BAD_REDIRECT, f"{answer.target} is out of scope")
+        return None
 
     def moved(
         self, answer: Redirect, target: Ids, candidate: Candidate, trace: Trace, *, learnt: bool = False
-    ) -> Url | Miss | None:
-        """What `redirect` gives, when the target is in scope and has an id."""
-        self._facts.redirect(trace.id, int(target[0]))
-        if self._facts.judged(int(target[0])):
+    ) -> Miss | None:
+        """What `redirect` gives, when the target may be followed and has an id."""
+        id = int(target[0])
+        if not self._facts.redirect(trace.id, id):
+            return self.tell(Miss(answer.url, trace, Reason.BAD_REDIRECT, "leads back to itself"), learnt=learnt)
+        if self._facts.judged(id):
             return self.tell(Miss(answer.url, trace, Reason.DUPLICATE, f"leads to {answer.target}"), learnt=learnt)
-        if self._facts.addresses.hosts[target[0]] == candidate.lane:
-            self._frontier.drop(target)
-            return answer.target
-        self.offer(target, np.full(1, candidate.score, np.float32))
+        if self._facts.addresses.hosts[id] == candidate.lane:
+            self._facts.put_ahead(id, trace.score)
+        self.offer(target, np.full(1, trace.score, np.float32))
+        self._frontier.reorder(target, _first_where(self._facts.comes_first(target), self._frontier.scores(target)))
         return None
 
     def _put(self, answer: Answer, trace: Trace, outcome: Miss | None, ids: Ids, before: int | None = None) -> None:
@@ -213,20 +289,20 @@ class Step:
 
     def swap(self, ids: Ids, scores: Floats, links: Ids) -> None:
         """Put in what a sweep has found: new scores, and the links that have them."""
-        self._frontier.reorder(ids, _first_where(self._facts.is_seed(ids), scores))
+        self._frontier.reorder(ids, _first_where(self._facts.comes_first(ids), scores))
         self._facts.keep(ids, links)
 
     def offer(self, ids: Ids, scores: Floats) -> Mask:
         """Offer links to the frontier. A seed that is found on a page stays a seed."""
         hosts = self._facts.addresses.hosts.take(ids)
         sites = self._facts.addresses.sites.take(hosts)
-        is_seed = self._facts.is_seed(ids)
-        kept = self._frontier.add(ids, hosts, sites, _first_where(is_seed, scores))
-        return kept & ~is_seed
+        first = self._facts.comes_first(ids)
+        kept = self._frontier.add(ids, hosts, sites, _first_where(first, scores))
+        return kept & ~first
 
 
-def _first_where(is_seed: Mask, scores: Floats) -> Floats:
-    return np.where(is_seed, np.float32(FIRST_OF_ALL), scores)
+def _first_where(first: Mask, scores: Floats) -> Floats:
+    return np.where(first, np.float32(FIRST_OF_ALL), scores)
 
 
 _NO_IDS = np.empty(0, np.int32)

@@ -53,7 +53,7 @@ class Sweep:
         """The newest score of one link; nothing if it was found since, or must wait for the end of the sweep."""
         at = int(np.searchsorted(self._ids, id))
         here = slice(at, at + 1)
-        if at == len(self._ids) or self._ids[at] != id or self._facts.is_seed(self._ids[here])[0]:
+        if at == len(self._ids) or self._ids[at] != id or self._facts.comes_first(self._ids[here])[0]:
             here = slice(0, 0)
         elif at >= self._filled:
             if self._alone:

@@ -1,4 +1,4 @@
-"""A page is as relevant as it is similar to the example most like it.
+"""How similar a page is to the example most like it: for examples that differ much from one another.
 
     raw       = z = max over the targets d of cos(p,d)        the targets: training pages in focus
     relevance = sigmoid(slope z + bias)                       or z itself if `calibrate` is off

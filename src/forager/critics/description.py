@@ -1,4 +1,4 @@
-"""Is this page about the same as a sentence, or as a few examples? No counter-examples are needed.
+"""How near a page is to a sentence or to a few examples: for when you have nothing else.
 
     v(text)      mean of the static embeddings of its tokens, of length 1                            -> learn/embeddings
     q            v(sentence), or the mean of v over the examples, or the mean of both, of length 1

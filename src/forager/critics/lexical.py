@@ -1,4 +1,6 @@
-"""On which level of a topic path is this page? Each level is known by the terms of a few example pages.
+"""On which level of a topic path a page is: for a narrow topic with a few examples of each level.
+
+Each level is known by the terms of its example pages.
 
 The topic is a directory path: level 1 is the target, 2 its parent, …; n is the highest level that has terms. level(u)
 is the page level of `forager.learn.lexical.levels`, n + 1 if the page fits no level; s(u) is its score at level 1.

@@ -1,4 +1,6 @@
-"""A neural network with one hidden layer.
+"""Learns from examples and counter-examples (a neural network): for the same as svm, slower to train.
+
+One hidden layer.
 
     h(u)      = max(0, x(u) W + b)                             x: TF-IDF over the most frequent terms -> learn/tfidf
     Pr(c|u)   = softmax over the classes of h(u) V + d

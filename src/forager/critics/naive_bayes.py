@@ -1,4 +1,6 @@
-"""Multinomial naive Bayes over the classes of a taxonomy, flat (Chakrabarti, Punera & Subramanyam 2002, eq. 1 and 2).
+"""Learns any number of classes in one pass (naive Bayes): for hundreds of them, such as a directory.
+
+Multinomial, over the classes of a taxonomy, flat (Chakrabarti, Punera & Subramanyam 2002, eq. 1 and 2).
 
     Pr(c|u)     by naive Bayes with Laplace's law of succession               -> learn/naive_bayes
     Pr(c*|u)    = sum over the classes c in focus of Pr(c|u)                  -> Judgement.raw

@@ -1,4 +1,4 @@
-"""Tests that say yes or no: words, patterns, the URL, the language, or a function of yours.
+"""Says yes or no by words, patterns, the URL or the language: for when you have only keywords.
 
 Nothing is learnt, so nothing needs to be fitted.
 """

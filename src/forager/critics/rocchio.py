@@ -1,4 +1,6 @@
-"""A page is as relevant as it is similar to what the wanted pages have in common (Rocchio 1971).
+"""How similar a page is to what the wanted pages have in common: for few examples that are much alike.
+
+Rocchio (1971).
 
     q'        = alpha q + beta mean of x over the wanted pages - gamma mean of x over the others, nowhere below 0
     raw       = z = cos(p, q')

@@ -1,4 +1,6 @@
-"""A linear support vector machine with calibrated probabilities.
+"""Learns from examples and counter-examples (a linear SVM): the default, for a few of each.
+
+A linear support vector machine with calibrated probabilities.
 
     f(u)      = w . x(u) + b                                   x: TF-IDF over the most frequent terms -> learn/tfidf
     w, b      = argmin |w|^2 / 2 + C sum over the pages of s(u) max(0, 1 - y f(u))^2  y = 1 in focus, else -1

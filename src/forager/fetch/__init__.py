@@ -18,7 +18,7 @@ is given what it asks for by name:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -31,6 +31,7 @@ from forager.web.urls import UrlRules
 
 if TYPE_CHECKING:  # imported when a maker is called: aiohttp takes a quarter of a second
     from forager.fetch.http import HttpFetcher
+    from forager.fetch.login import HeaderSettings, LoginSettings
     from forager.fetch.replay import Replay
 
 
@@ -53,14 +54,36 @@ class FetchSettings(Protocol):
     def allow(self) -> tuple[str, ...]: ...
     @property
     def resolve(self) -> Mapping[str, str]: ...
+    @property
+    def tls(self) -> str: ...
+    @property
+    def cookies(self) -> bool: ...
+    @property
+    def proxy(self) -> str: ...
+    @property
+    def headers(self) -> Sequence[HeaderSettings]: ...
+    @property
+    def logins(self) -> Sequence[LoginSettings]: ...
 
 
 def make_http(fetch: FetchSettings, rules: UrlRules, clock: Clock) -> HttpFetcher:
     """A fetcher of the network."""
-    from forager.fetch.http import HttpFetcher, Limits
+    from forager.fetch.connection import Limits, any_tls
+    from forager.fetch.http import HttpFetcher
 
-    limits = Limits(connect=fetch.connect, read=fetch.read, total=fetch.total, largest=fetch.largest)
-    return HttpFetcher(fetch.contact, limits=limits, allow=fetch.allow, resolve=fetch.resolve, rules=rules, clock=clock)
+    return HttpFetcher(
+        fetch.contact,
+        limits=Limits(connect=fetch.connect, read=fetch.read, total=fetch.total, largest=fetch.largest),
+        allow=fetch.allow,
+        resolve=fetch.resolve,
+        rules=rules,
+        clock=clock,
+        tls=any_tls() if fetch.tls == "any" else True,
+        cookies=fetch.cookies,
+        proxy=fetch.proxy,
+        headers=fetch.headers,
+        logins=fetch.logins,
+    )
 
 
 def make_replay(fetch: FetchSettings, rules: UrlRules) -> Replay:

@@ -2,26 +2,43 @@
 
 A kilobyte can decompress to a gigabyte, and a coding can be applied twice. So every layer counts what it gives out,
 stops at the limit, and asks its decompressor for small pieces only.
+
+A server can also send much, and then nothing more. So a body must come on: too slow a body ends, and it ends sooner if
+others wait for the memory that it holds.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
+from math import inf
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from forager.clock import Clock, WallClock
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
+else:
+    from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
+
 PIECE = 65_536  # bytes asked of a decompressor at once
 MOST_CODINGS = 3
-MOST_MEMBERS = 1000  # of a gzip stream; an empty member has 20 bytes and takes as long to set up as a page
+MOST_MEMBERS = 1000  # of a gzip or zstd stream; an empty member has 20 bytes and takes as long to set up as a page
 GZIP = b"\x1f\x8b"
+ZSTD, ZSTD_SKIPPED = b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"  # how frames begin; the second after a byte 0x50 to 0x5f
+ZSTD_OPTIONS: dict[int, int] = {
+    DecompressionParameter.window_log_max: 23
+}  # 8 MB, as RFC 9659 has it for content codings
 _BROTLI: Any = import_module("brotli") if find_spec("brotli") else None
 if _BROTLI and not hasattr(_BROTLI.Decompressor, "can_accept_more_data"):
     _BROTLI = None  # before version 1.2 it has no limit
-ACCEPT_ENCODING = "gzip, deflate, br" if _BROTLI else "gzip, deflate"
+ACCEPT_ENCODING = "gzip, deflate, br, zstd" if _BROTLI else "gzip, deflate, zstd"
 
 
 class TooLargeError(Exception):
@@ -32,37 +49,65 @@ class BadCodingError(Exception):
     """The body is not what its Content-Encoding says."""
 
 
+class StalledError(asyncio.TimeoutError):
+    """The body comes too slowly."""
+
+
 class ByteSource(Protocol):
     """A body is read from this. aiohttp's stream is one."""
 
     async def readany(self) -> bytes:
         """The bytes that have come since the last call; b"" at the end."""
 
+    def set_exception(self, exc: BaseException) -> None:
+        """Who reads, now or later, gets this error."""
+
 
 class BodyMemory:
     """Memory for all bodies that are being read: at most `size` bytes.
 
-    A reader that would go beyond waits, unless it began before all others. So somebody always goes on, and many large
-    bodies slow the reading down instead of filling the memory.
+    A host may hold a quarter of it. Bodies of more than 1/256 leave a quarter of it free, so that small ones need not
+    wait for large ones. A reader that would go beyond waits. The one that has waited longest may pass, as far as its
+    body goes: so somebody always goes on, and many large bodies slow the reading down instead of filling the memory.
+
+    A body must bring `rate` bytes a second, counted over `grace` seconds. While others wait for memory, it must bring
+    as much in `patience` seconds, or its reader is sent away.
     """
 
-    def __init__(self, size: int) -> None:
-        self.size, self.taken = size, 0
-        self.readers: dict[MemoryShare, None] = {}  # in the order in which they began
+    def __init__(
+        self, size: int, clock: Clock | None = None, *, rate: int = 1_000, grace: float = 10.0, patience: float = 2.0
+    ) -> None:
+        self.size, self.small, self.taken = size, size // 256, 0
+        self.clock: Clock = clock or WallClock()
+        self.step, self.grace, self.patience = rate * grace, grace, patience
+        self.readers: dict[MemoryShare, None] = {}
+        self.waiting: dict[MemoryShare, None] = {}  # in the order in which they came
+        self.by_host: dict[str, int] = {}  # bytes that the readers of a host hold
+        self.passing: MemoryShare | None = None
         self.freed = asyncio.Event()
 
-    def share(self) -> MemoryShare:
+    def share(self, host: str = "") -> MemoryShare:
         """`with memory.share() as share: await share.take(n)`. At the end the share gives back what it took."""
-        return MemoryShare(self)
+        return MemoryShare(self, host)
+
+    def send_stalled_away(self) -> None:
+        """End the readers that hold memory and do not come on, because others wait for it."""
+        before = self.clock.now() - self.patience
+        for share in self.readers:
+            if share.came < before and share.held > self.small and share not in self.waiting and share.source:
+                share.source.set_exception(StalledError("body: stalled while memory was short"))
+                share.source = None
 
 
 class MemoryShare:
-    """The bytes that one reader holds."""
+    """The bytes that one reader holds, and when it came on last."""
 
-    __slots__ = ("_held", "_memory")
+    __slots__ = ("_host", "_memory", "_since", "came", "held", "source")
 
-    def __init__(self, memory: BodyMemory) -> None:
-        self._memory, self._held = memory, 0
+    def __init__(self, memory: BodyMemory, host: str) -> None:
+        self._memory, self._host, self.held = memory, host, 0
+        self.source: ByteSource | None = None  # what it reads from, until it is sent away
+        self.came, self._since = inf, 0  # when the last step was done, or the first bytes came; the bytes since then
 
     def __enter__(self) -> Self:
         self._memory.readers[self] = None
@@ -71,26 +116,61 @@ class MemoryShare:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        del self._memory.readers[self]
-        self._memory.taken -= self._held
-        self._memory.freed.set()
+        memory = self._memory
+        del memory.readers[self]
+        memory.taken -= self.held
+        others = memory.by_host.pop(self._host, 0) - self.held
+        if others:
+            memory.by_host[self._host] = others
+        if memory.passing is self:
+            memory.passing = None
+        memory.freed.set()
+
+    def receive(self, count: int) -> None:
+        """Note that so many bytes have come. StalledError if they come too slowly."""
+        memory, now = self._memory, self._memory.clock.now()
+        self._since += count
+        if self._since >= memory.step or self.came == inf:
+            self.came, self._since = now, 0
+        elif now - self.came > memory.grace:
+            raise StalledError(f"body: fewer than {memory.step:,.0f} bytes in {memory.grace:g} seconds")
 
     def fits(self, count: int) -> bool:
-        return self._memory.taken + count <= self._memory.size or next(iter(self._memory.readers)) is self
+        memory = self._memory
+        if memory.passing is self:
+            return True
+        mine, all_taken = memory.by_host.get(self._host, 0) + count, memory.taken + count
+        if mine <= memory.small:
+            return all_taken <= memory.size
+        return mine <= memory.size // 4 and all_taken <= memory.size - memory.size // 4
 
     def took(self, count: int) -> bool:
         """Take so many bytes now if they fit, and say whether they did."""
         if not self.fits(count):
             return False
-        self._held += count
-        self._memory.taken += count
+        memory = self._memory
+        self.held += count
+        memory.taken += count
+        memory.by_host[self._host] = memory.by_host.get(self._host, 0) + count
         return True
 
     async def take(self, count: int) -> None:
         """Take so many bytes as soon as they fit."""
-        while not self.took(count):
-            self._memory.freed.clear()
-            await self._memory.freed.wait()
+        memory = self._memory
+        memory.waiting[self] = None
+        try:
+            while not self.took(count):
+                if memory.passing is None and next(iter(memory.waiting)) is self:
+                    memory.passing = self
+                    continue
+                memory.send_stalled_away()
+                memory.freed.clear()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(memory.patience / 4):
+                        await memory.freed.wait()
+        finally:
+            del memory.waiting[self]
+            self.came, self._since = memory.clock.now(), 0  # the wait was not its fault
 
 
 async def read_body(source: ByteSource, encoding: str, largest: int, share: MemoryShare, *, cut: bool = False) -> bytes:
@@ -99,8 +179,10 @@ async def read_body(source: ByteSource, encoding: str, largest: int, share: Memo
     layers = [CodingLayer(maker(), largest) for maker in _decoders(encoding)]
     pieces: list[bytes] = []
     size = received = 0
+    share.source = source
     try:
         while chunk := await source.readany():
+            share.receive(len(chunk))
             received += len(chunk)  # what follows the end of a compressed stream is counted nowhere else
             if layers and received > largest:
                 raise TooLargeError
@@ -199,10 +281,41 @@ class BrotliDecoder:
             raise BadCodingError(str(error)) from None
 
 
+class ZstdDecoder:
+    """Decodes zstd, also in several frames. Bytes after the last frame are ignored."""
+
+    def __init__(self) -> None:
+        self._frames_left, self._ended = MOST_MEMBERS, False
+        self._stream = ZstdDecompressor(options=ZSTD_OPTIONS)
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        try:
+            while not self._ended:
+                if self._stream.eof and not self._next_frame(chunk):
+                    return
+                piece = self._stream.decompress(chunk, PIECE)
+                if piece:
+                    yield piece
+                chunk = self._stream.unused_data if self._stream.eof else b""
+                if not chunk and self._stream.needs_input:
+                    return
+        except ZstdError as error:
+            raise BadCodingError(str(error)) from None
+
+    def _next_frame(self, rest: bytes) -> bool:
+        """Begin another frame with the rest. False if there is no rest yet, or the rest is no frame."""
+        skipped = rest[:1] and 0x50 <= rest[0] <= 0x5F and ZSTD_SKIPPED.startswith(rest[1:4])
+        self._ended = bool(rest) and not (self._frames_left and (skipped or ZSTD.startswith(rest[:4])))
+        if rest and not self._ended:
+            self._stream, self._frames_left = ZstdDecompressor(options=ZSTD_OPTIONS), self._frames_left - 1
+        return bool(rest) and not self._ended
+
+
 _MAKERS: dict[str, Callable[[], Decoder]] = {
     "gzip": lambda: ZlibDecoder(gzip=True),
     "x-gzip": lambda: ZlibDecoder(gzip=True),
     "deflate": lambda: ZlibDecoder(gzip=False),
+    "zstd": ZstdDecoder,
     **({"br": BrotliDecoder} if _BROTLI else {}),
 }
 

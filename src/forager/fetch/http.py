@@ -10,69 +10,50 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-import aiohttp
-from aiohttp import ClientRequest, ClientResponse, ClientSession
+from aiohttp import ClientResponse, ClientSession
 from aiohttp.abc import AbstractResolver
-from aiohttp.client_middlewares import ClientHandlerType
 from yarl import URL
 
 from forager.clock import Clock, WallClock
 from forager.errors import ForagerError
 from forager.fetch.body import ACCEPT_ENCODING, BadCodingError, BodyMemory, TooLargeError, read_body
-from forager.fetch.failures import LostError, backoff, of_error, of_status, one_line, retry_after
-from forager.fetch.guard import Guard, Lookup, MappedNames, Resolver, system_lookup
+from forager.fetch.connection import AsNamed, Limits, open_session, proxy_url
+from forager.fetch.dns import Lookup, MappedNames, Resolver, system_lookup
+from forager.fetch.failures import backoff, of_error, of_status, one_line, retry_after
+from forager.fetch.guard import Guard
+from forager.fetch.login import HeaderSettings, HostHeaders, Logins, LoginSettings, SiteCookies
+from forager.fetch.secrets import SECRET_HEADERS, from_environment, without_secrets
 from forager.types import Answer, Exchange, Failure, Fetch, Reason, Redirect, Url
 from forager.web.urls import RULES, UrlRules
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.1"
-PAGE_TYPES = frozenset(  # that `page.parse` reads; for the vague ones it looks at the bytes
+PAGE_TYPES = frozenset(  # that may be a page, a feed or a sitemap; for the vague ones `page.parse` looks at the bytes
     (
         *("text/html", "application/xhtml+xml", "text/plain", "text/xml", "application/xml"),
+        *("application/rss+xml", "application/atom+xml", "application/rdf+xml"),
+        *("application/gzip", "application/x-gzip"),
         *("", "application/octet-stream", "unknown/unknown"),
     )
 )
 REDIRECTS = (301, 302, 303, 307, 308)
 DRAIN = 65_536  # bytes of an unwanted body that are read, so that the connection can be used again
 DRAIN_SECONDS = 1.0
+LOGIN_PAGE = 1_000_000  # bytes of a page with a form
+OWNERS = "https://github.com/forager-crawler/forager/blob/main/docs/guides/for-site-owners.md"
+EVERYWHERE = Guard(("0.0.0.0/0", "::/0"))
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]{1,40})""", re.IGNORECASE)
 _ABOUT_THE_BODY = (b"content-encoding", b"transfer-encoding", b"content-length")
-_CONTACT = re.compile(r"[^\s@()<>]+@[^\s@()<>]+\.[^\s@()<>]+|https?://[^\s()<>]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How long a request may take, and how much it may bring."""
-
-    connect: float = 15.0  # seconds, with name lookup and TLS
-    read: float = 20.0  # seconds of silence
-    total: float = 60.0
-    largest: int = 10_000_000  # bytes of a body, decompressed
-    header: int = 16_384  # bytes of a header line
-    headers: int = 256
-    longest_wait: float = 3600.0  # seconds; a longer Retry-After is shortened to this
-    connections: int = 0  # at the same time; 0: as many as hosts are asked
-    per_host: int = 1
-    keep_alive: float = 30.0  # seconds that an idle connection is kept
-    keep_names: int = 600  # seconds until a name is looked up again
-    memory: int = 64_000_000  # bytes of all bodies that are being read
-
-
-class AddressedResponse(ClientResponse):
-    """A response that knows the address it came from. After a short answer was read, its connection no longer tells."""
-
-    address = ""
-
-    def start(self, connection: Any) -> Coroutine[Any, Any, ClientResponse]:
-        peer = connection.transport.get_extra_info("peername") if connection.transport else None
-        self.address = str(peer[0]) if peer else ""
-        return super().start(connection)
+_CONTACT = re.compile(r"[^\s@()<>;]+@[^\s@()<>;]+\.[^\s@()<>;]+|https?://[^\s()<>]+")
+_VALIDATOR = re.compile(r"[\x20-\x7e]{1,1000}")
+_SET_COOKIE = frozenset((b"set-cookie",))
+_VALIDATORS = frozenset(("If-None-Match", "If-Modified-Since"))
 
 
 class HttpFetcher:
@@ -80,6 +61,7 @@ class HttpFetcher:
 
     `contact` is a mail address or a page by which the owner of a site can reach whoever crawls it. `allow` names
     networks that the guard would refuse. `resolve` maps names to addresses, which are then allowed for these names.
+    `headers` and `logins` say who we are to some hosts; `$NAME` in them and in `proxy` comes from the environment.
     """
 
     def __init__(
@@ -93,20 +75,48 @@ class HttpFetcher:
         clock: Clock | None = None,
         lookup: Lookup = system_lookup,
         tls: ssl.SSLContext | bool = True,
+        cookies: bool = False,
+        proxy: str = "",
+        headers: Sequence[HeaderSettings] = (),
+        logins: Sequence[LoginSettings] = (),
     ) -> None:
         self.agent = user_agent(contact)
-        self._limits, self._rules, self._tls, self._lookup = limits, rules, tls, lookup
+        self._limits, self._rules, self._tls, self._cookies = limits, rules, tls, cookies
         self._clock = clock or WallClock()
         self._guard, self._names = Guard(allow), MappedNames(resolve or {})
-        self._memory = BodyMemory(limits.memory)
+        self._resolver = Resolver(self._guard, self._clock, lookup, limits.keep_names)
+        self._proxy = proxy_url(from_environment(proxy, "[fetch] proxy")) if proxy else None
+        self._headers = HostHeaders(headers) if headers else None
+        self._logins = Logins(logins, self._clock, self._send_form) if logins else None
+        self._secret = SECRET_HEADERS | (self._headers.names if self._headers else frozenset())
+        self._is_stranger = not (proxy or headers or logins or cookies)  # then there are no secrets
+        self._memory = BodyMemory(
+            limits.memory, self._clock, rate=limits.rate, grace=limits.grace, patience=limits.patience
+        )
+        self._jar: SiteCookies | None = None
         self._session: ClientSession | None = None
         self._mapped: ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        resolver = Resolver(self._guard, self._clock, self._lookup)
-        self._session = self._open(resolver, self._guard)
-        self._mapped = self._open(self._names, None)
+        limits, tls, proxy = self._limits, self._tls, self._proxy
+        agent = {"User-Agent": self.agent, "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING}
+        if self._cookies:
+            self._jar = SiteCookies(lambda host: True)
+        elif self._logins:
+            self._jar = SiteCookies(self._logins.keeps)
+        jar = self._jar
+        if proxy is None:
+            self._session = open_session(limits, agent, self._resolver, guard=self._guard, tls=tls, jar=jar)
+        else:  # connections go to the proxy, wherever that is; `_ask` guards whom it is asked for
+            self._session = open_session(limits, agent, self._names_for(proxy), tls=tls, jar=jar, proxy=proxy)
+        self._mapped = open_session(limits, agent, self._names, tls=tls, jar=jar)
         return self
+
+    def _names_for(self, proxy: URL) -> AbstractResolver:
+        """What looks up the names that a connector asks for: those of hosts for SOCKS, else that of the proxy."""
+        if proxy.scheme == "socks5h":
+            return AsNamed()
+        return self._resolver if proxy.scheme == "socks5" else Resolver(EVERYWHERE, self._clock)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -118,49 +128,82 @@ class HttpFetcher:
         for session in (self._session, self._mapped):
             if session is not None:
                 await session.close()
+        await self._resolver.close()
         self._session = self._mapped = None
 
-    def _open(self, resolver: AbstractResolver, guard: Guard | None) -> ClientSession:
-        limits = self._limits
-        connector = aiohttp.TCPConnector(
-            resolver=resolver,
-            socket_factory=guard.socket if guard else None,
-            ttl_dns_cache=limits.keep_names,
-            dns_cache_max_size=100_000,
-            limit=limits.connections,
-            limit_per_host=limits.per_host,
-            keepalive_timeout=limits.keep_alive,
-            ssl=self._tls,
-        )
-        return ClientSession(
-            connector=connector,
-            timeout=aiohttp.ClientTimeout(total=limits.total, connect=limits.connect, sock_read=limits.read),
-            headers={"User-Agent": self.agent, "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING},
-            cookie_jar=aiohttp.DummyCookieJar(),
-            response_class=AddressedResponse,
-            auto_decompress=False,
-            max_line_size=limits.header,
-            max_field_size=limits.header,
-            max_headers=limits.headers,
-            middlewares=(_asked_once,),
-        )
+    # ---- verbs
 
     async def fetch(self, url: Url) -> Answer:
         """The page at a URL. A body that cannot be a page is not read."""
-        return await self._ask(url, PAGE_TYPES, self._limits.largest)
+        return await (self._visit if self._logins else self._ask)(url, PAGE_TYPES, self._limits.largest)
 
     async def fetch_start(self, url: Url, largest: int) -> Answer:
         """What is at a URL, of any type, but of a longer body only the beginning. For robots.txt."""
-        return await self._ask(url, None, largest)
+        return await self._visit(url, None, largest)
 
-    async def _ask(self, url: Url, types: frozenset[str] | None, largest: int) -> Answer:
+    async def fetch_again(self, url: Url, etag: str, modified: str) -> Answer:
+        """The page at a URL if it has changed since an answer with these headers ("": it had none). If it has not, a
+        `Fetch` without a body, with status 304."""
+        validators = {"If-None-Match": etag.strip(), "If-Modified-Since": modified.strip()}
+        known = {name: value for name, value in validators.items() if _VALIDATOR.fullmatch(value)}
+        return await self._visit(url, PAGE_TYPES, self._limits.largest, known)
+
+    async def locate(self, url: Url) -> str | Failure:
+        """The address that a request goes to: the first that is found and may be connected to. "" if the name is mapped
+        or a proxy is asked. The request itself uses what was found here."""
+        began, name = self._clock.now(), _name(url)
+        if self._proxy is not None or self._names.place(name):
+            return ""
+        try:
+            async with asyncio.timeout(self._limits.connect):
+                return await self._resolver.first(name)
+        except TimeoutError:
+            failure = Failure(url, Reason.TIMEOUT, "connect: no address in the time allowed", backoff(url, 1))
+        except Exception as error:
+            failure = of_error(url, error)
+        return replace(failure, seconds=self._clock.now() - began)
+
+    # ---- one request
+
+    async def _visit(
+        self, url: Url, types: frozenset[str] | None, largest: int, extra: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Ask, after logging in where that is needed."""
+        if self._logins is None:
+            return await self._ask(url, types, largest, extra)
+        name = _name(url)
+        problem = await self._logins.enter(url, name)
+        return problem or self._logins.left(await self._ask(url, types, largest, extra), name)
+
+    async def _send_form(self, url: Url, form: Mapping[str, str] | None) -> Answer:
+        """Send a form; None: the page that it is on."""
+        return await self._ask(url, PAGE_TYPES, LOGIN_PAGE, None, form)
+
+    async def _ask(
+        self,
+        url: Url,
+        types: frozenset[str] | None,
+        largest: int,
+        extra: Mapping[str, str] | None = None,
+        form: Mapping[str, str] | None = None,
+    ) -> Answer:
         began = self._clock.now()
+        response: ClientResponse | None = None
         try:
             where = URL(url, encoded=True)
-            async with self._session_for(where).get(where, allow_redirects=False) as response:
+            if "@" in url:  # credentials do not become a header
+                where = where.with_user(None)
+            if self._headers is not None:
+                extra = {**self._headers.of(where.raw_host or ""), **(extra or {})}
+            session, method = self._session_for(where), "GET" if form is None else "POST"
+            if self._proxy is not None and session is not self._mapped:
+                await self._resolver.refuse(where.raw_host or "", where.port or 80)
+            async with session.request(method, where, allow_redirects=False, headers=extra, data=form) as response:
                 answer = await self._answer(url, response, types, largest, began)
         except Exception as error:
-            answer = of_error(url, error)
+            answer = of_error(url, error, response.status if response else 0)
+            if answer.status == 0 and answer.reason in (Reason.UNREACHABLE, Reason.TIMEOUT):
+                self._resolver.forget(_name(url))
         return answer if isinstance(answer, Fetch) else replace(answer, seconds=self._clock.now() - began)
 
     def _session_for(self, where: URL) -> ClientSession:
@@ -169,6 +212,8 @@ class HttpFetcher:
         if session is None:
             raise ForagerError("the fetcher is closed; use it inside `async with HttpFetcher(...)`")
         return session
+
+    # ---- its answer
 
     async def _answer(
         self, url: Url, response: ClientResponse, types: frozenset[str] | None, largest: int, began: float
@@ -181,8 +226,11 @@ class HttpFetcher:
             return self._redirect(url, response)
         if status >= 400:
             return self._refused(url, response)
+        if status == 304 and not _VALIDATORS.isdisjoint(response.request_info.headers):
+            header, head = response.headers.get("Content-Type", ""), self._exchange(response, 0)
+            return Fetch(url, b"", _content_type(header), _charset(header), status, self._clock.now() - began, head)
         reason = Reason.BAD_REDIRECT if status >= 300 else Reason.PROTOCOL
-        return _failure(url, response, reason, f"status {status}, which was not asked for")
+        return self._failure(url, response, reason, f"status {status}, which was not asked for")
 
     async def _body(
         self, url: Url, response: ClientResponse, types: frozenset[str] | None, largest: int, began: float
@@ -191,22 +239,22 @@ class HttpFetcher:
         kind, cut = _content_type(header), types is None
         if types is not None and kind not in types:
             await _drain(response)
-            return _failure(url, response, Reason.NOT_HTML, kind)
+            return self._failure(url, response, Reason.NOT_HTML, kind)
         if response.status in (204, 205, 206):
             await _drain(response)
             reason = Reason.PROTOCOL if response.status == 206 else Reason.NOT_HTML
-            return _failure(url, response, reason, f"status {response.status} {response.reason}: not a whole page")
+            return self._failure(url, response, reason, f"status {response.status} {response.reason}: not a whole page")
         if not cut and (response.content_length or 0) > largest:
             detail = f"{response.content_length:,} bytes, at most {largest:,} are read"
-            return _failure(url, response, Reason.TOO_LARGE, detail)
+            return self._failure(url, response, Reason.TOO_LARGE, detail)
         try:
-            with self._memory.share() as share:
+            with self._memory.share(response.url.raw_host or "") as share:
                 body = await read_body(response.content, _encoding(response), largest, share, cut=cut)
         except TooLargeError:
-            return _failure(url, response, Reason.TOO_LARGE, f"more than {largest:,} bytes when decompressed")
+            return self._failure(url, response, Reason.TOO_LARGE, f"more than {largest:,} bytes when decompressed")
         except BadCodingError as error:
-            return _failure(url, response, Reason.PROTOCOL, f"not what its Content-Encoding says: {error}")
-        head = _exchange(response, len(body))
+            return self._failure(url, response, Reason.PROTOCOL, f"not what its Content-Encoding says: {error}")
+        head = self._exchange(response, len(body))
         return Fetch(url, body, kind, _charset(header), response.status, self._clock.now() - began, head)
 
     def _redirect(self, url: Url, response: ClientResponse) -> Answer:
@@ -214,28 +262,46 @@ class HttpFetcher:
         target = self._rules.join(url, text) if text else None
         if target is None:
             detail = f"location {text[:100]!r} cannot be followed" if text else f"status {response.status}, no location"
-            return _failure(url, response, Reason.BAD_REDIRECT, detail)
-        if target == url:  # it would do so for ever, because we send no cookies
-            return _failure(url, response, Reason.BAD_REDIRECT, "redirects to itself")
-        return Redirect(url, target, response.status, exchange=_exchange(response, 0))
+            return self._failure(url, response, Reason.BAD_REDIRECT, detail)
+        if target == url:  # without a cookie it would do so for ever
+            failure = self._failure(url, response, Reason.BAD_REDIRECT, "redirects to itself")
+            kept = self._keeps_cookies(response) and "Set-Cookie" in response.headers
+            return replace(failure, retry_after=backoff(url, 1)) if kept else failure
+        return Redirect(url, target, response.status, exchange=self._exchange(response, 0))
 
     def _refused(self, url: Url, response: ClientResponse) -> Failure:
         header = response.headers.get("Retry-After", "")
         asked = retry_after(header, self._clock.utc(), self._limits.longest_wait) if header else None
         reason, again = of_status(response.status, asked)
-        failure = _failure(url, response, reason, f"status {response.status} {response.reason or ''}")
+        if response.status == 407 and self._proxy is not None:  # the proxy says so
+            reason, again = Reason.LOCAL, True
+        failure = self._failure(url, response, reason, f"status {response.status} {response.reason or ''}")
         wait = backoff(url, 1) if asked is None else asked
         return replace(failure, retry_after=wait if again else None)
 
+    def _failure(self, url: Url, response: ClientResponse, reason: Reason, detail: str) -> Failure:
+        return Failure(url, reason, one_line(detail), status=response.status, exchange=self._exchange(response, 0))
 
-async def _asked_once(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-    """Middleware: turns a lost connection into an error after which aiohttp does not ask again."""
+    def _exchange(self, response: ClientResponse, length: int) -> Exchange:
+        exchange = _exchange(response, length)
+        if self._is_stranger:
+            return exchange
+        received = (
+            without_secrets(exchange.response, _SET_COOKIE) if self._keeps_cookies(response) else exchange.response
+        )
+        address = "" if self._proxy is not None else exchange.address  # that of the proxy says nothing of the server
+        return Exchange(without_secrets(exchange.request, self._secret), received, address)
+
+    def _keeps_cookies(self, response: ClientResponse) -> bool:
+        return self._jar is not None and self._jar.keeps(response.url.raw_host or "")
+
+
+def _name(url: Url) -> str:
+    """The host of a URL without its port. "" if it is no URL."""
     try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise LostError(str(error)) from error
+        return URL(url, encoded=True).raw_host or ""
+    except ValueError:
+        return ""
 
 
 async def _drain(response: ClientResponse) -> None:
@@ -253,18 +319,16 @@ def _encoding(response: ClientResponse) -> str:
     return ",".join(response.headers.getall("Content-Encoding", ()))
 
 
-def _failure(url: Url, response: ClientResponse, reason: Reason, detail: str) -> Failure:
-    return Failure(url, reason, one_line(detail), status=response.status, exchange=_exchange(response, 0))
-
-
 def user_agent(contact: str) -> str:
-    """Our name, for the owners of sites and their robots.txt."""
-    if not _CONTACT.fullmatch(contact.strip()):
+    """Our name, for the owners of sites and their robots.txt, with a page that tells them how to reach or block us."""
+    contact = contact.strip()
+    if not _CONTACT.fullmatch(contact):
         raise ForagerError(
             f"contact {contact!r} is neither a mail address nor a page: owners of sites must be able to reach you; "
             'give one, like contact = "you@example.org"'
         )
-    return f"Forager/{version('forager')} (+{contact.strip()})"
+    page = contact if contact.startswith(("http://", "https://")) else f"{OWNERS}; {contact}"
+    return f"Forager/{version('forager')} (+{page})"
 
 
 # ---- heads of an exchange

@@ -3,7 +3,11 @@
 A file consists of groups: user-agent lines, then rules. All groups with our product token hold for us, else all groups
 with `*`; groups of the same agent are taken as one. Of the rules whose pattern matches path and query, the longest
 decides; if two are equally long, `allow` does. In a pattern `*` means anything, and a `$` at the end means the end. The
-rest is compared after both sides are spelled the same way, so that `%7E` is `~` but `%2F` is not `/`.
+rest is compared after both sides are spelled the same way, so that `%7E` is `~` but `%2F` is not `/`. Only in a query,
+where `/` and `:` mean nothing, a pattern matches both spellings of them.
+
+The work and the memory are linear in the bytes of a file, whatever it says. The rules are kept as text. Nothing is made
+from them to match a URL, so a host costs little more than the lines of its file that are for us.
 """
 
 from __future__ import annotations
@@ -11,153 +15,244 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
+from weakref import WeakValueDictionary
 
 from forager.clock import Clock
 from forager.types import Answer, Failure, Fetch, Reason, Redirect, Url
-from forager.web.urls import RULES, UrlRules
+from forager.web.directives import product_token
+from forager.web.urls import RULES, UrlRules, host
 
 LARGEST = 512_000  # bytes; the RFC asks for at least 500 KiB
+LONGEST_LINE = 16_663  # bytes; what comes after is ignored, as by Google
+MOST_SITEMAPS = 1_000
 HOPS = 5
 DAY = 86_400.0
+MEMORY = 32_000_000  # bytes, for the rules of all hosts
+_LARGE = 16_384  # bytes of a file that is parsed beside the loop
+_QUICK = 20_000_000  # steps of matching: some milliseconds in the worst case
+_ENTRY = 500  # bytes that the objects take which hold the rules of a host
 
 # If there is no robots.txt, everything is allowed. If it cannot be read, nothing is allowed.
 _ABSENT = {Reason.NOT_FOUND, Reason.CLIENT_ERROR, Reason.NOT_HTML, Reason.BAD_REDIRECT, Reason.TOO_MANY_REDIRECTS}
 _BOM = b"\xef\xbb\xbf"
-_LINE_END = re.compile(rb"\r\n?|\n")
-_TOKEN = re.compile(r"[A-Za-z_-]*")
+_BLANK = re.compile(rb"\n\s+")
+_LONG = re.compile(rb"^([^\n]{%d})[^\n]+" % LONGEST_LINE, re.MULTILINE)
+_LINE = re.compile(  # a key, also with a common mistake, and the rest without a comment
+    r"^\s*+(user[ -]?agent|dis{1,2}al{1,2}ow|diasllow|disallaw|allow|site-?map|crawl[ -]?delay)(?=[\s:])([^\n#]*+)",
+    re.MULTILINE | re.IGNORECASE | re.ASCII,
+)
+_KEYS = {"u": "agent", "d": "disallow", "a": "allow", "s": "sitemap", "c": "delay"}  # by the first letter
+_SEPARATOR = re.compile(r"[\s:]")
+_EVERYBODY = re.compile(r"\*(?:\s|$)")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_TO_SPELL = re.compile(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~:/?#\[\]@!&'()+,;=]")
-_KEYS = {
-    **dict.fromkeys(("user-agent", "useragent", "user agent"), "agent"),
-    **dict.fromkeys(("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"), "disallow"),
-    **dict.fromkeys(("sitemap", "site-map"), "sitemap"),
-    **dict.fromkeys(("crawl-delay", "crawldelay", "crawl delay"), "delay"),
-    "allow": "allow",
-}
+_TO_SPELL = re.compile(  # an escape, or a run of characters that need one
+    r"%([0-9A-Fa-f]{2})|(?:[^A-Za-z0-9\-._~:/?#\[\]@!&'()+,;=*$%\n]|%(?![0-9A-Fa-f]{2})|\$(?!\n|\Z))+"
+)
+_STARS = re.compile(r"\*{2,}")
+_NEEDLESS = re.compile(r"\*\$?$", re.MULTILINE)
 
-
-@dataclass(frozen=True, slots=True)
-class RobotsRule:
-    """One pattern, split at its stars."""
-
-    pieces: tuple[str, ...]
-    ends: bool  # whether it ends with $
-    allow: bool
-    length: int  # octets of the pattern
-
-    def matches(self, path: str) -> bool:
-        """Whether the pattern matches. Each piece is looked for after the piece before it; its first place is the
-        best."""
-        first, *rest = self.pieces
-        if not path.startswith(first):
-            return False
-        at = len(first)
-        if not rest:
-            return not self.ends or at == len(path)
-        *inner, last = rest
-        for piece in inner:
-            found = path.find(piece, at)
-            if found < 0:
-                return False
-            at = found + len(piece)
-        return path.endswith(last, at) if self.ends else path.find(last, at) >= 0
+Ask: TypeAlias = Callable[[Url], Awaitable[Answer]]
+AskElsewhere: TypeAlias = Callable[[Url], Awaitable[Answer | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsRules:
     """What the robots.txt of one origin says to us."""
 
-    rules: tuple[RobotsRule, ...] = ()  # the longest first; of equally long ones `allow` first
+    patterns: str = ""  # a line each, the longest first; of equally long ones those that allow first
+    allowing: bytes = b""  # for each pattern: 1 if it allows, 0 if it forbids
     delay: float | None = None  # seconds between requests
     sitemaps: tuple[Url, ...] = ()
     problem: Failure | None = None  # why the rules could not be read; then nothing is allowed
 
     def allows(self, url: Url) -> bool:
-        path = _spelled(url[url.index("/", 8) :])
-        for rule in self.rules:
-            if rule.matches(path):
-                return rule.allow or path == "/robots.txt"
+        path = _spelled(_path(url)).replace("*", "%2A").replace("$", "%24")
+        if path == "/robots.txt":
+            return True
+        for pattern, allowing in zip(self.patterns.split("\n"), self.allowing, strict=False):
+            if "*" in pattern:
+                found = _matches(pattern, path)
+            else:  # no path has a $, so a pattern that ends with one is not its beginning
+                found = path.startswith(pattern) or (pattern[-1:] == "$" and path == pattern[:-1])
+            if found:
+                return bool(allowing)
         return True
+
+    def is_quick(self, url: Url) -> bool:
+        """Whether `allows` takes a few milliseconds at most. If not, call it beside the loop."""
+        return len(self.patterns) * (1_000 + len(url)) <= _QUICK
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return len(self.patterns) + len(self.allowing) + sum(100 + len(sitemap) for sitemap in self.sitemaps)
 
 
 EVERYTHING = RobotsRules()
-_NOTHING = (RobotsRule(("/",), ends=False, allow=False, length=1),)
+_NOTHING = RobotsRules("", bytes([False]))
+
+
+def _matches(pattern: str, path: str) -> bool:
+    """Whether a pattern with stars matches. Each piece is looked for after the piece before it; its first place is the
+    best, so nothing is tried twice."""
+    first, *pieces = pattern.split("*")
+    if not path.startswith(first):
+        return False
+    at, end = len(first), len(path)
+    if pattern[-1] == "$":
+        last = pieces.pop()[:-1]
+        if not path.endswith(last):
+            return False
+        end -= len(last)
+    for piece in pieces:
+        at = path.find(piece, at, end)
+        if at < 0:
+            return False
+        at += len(piece)
+    return at <= end
+
+
+# ---- where the rules come from --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What was read at a URL."""
+
+    said: RobotsRules | Url  # a URL: there it redirects to
+    since: float  # when it was read
+    until: float  # when it has to be read again
+    failures: int = 0  # in a row, after it was read
+
+    @property
+    def is_usable(self) -> bool:
+        return isinstance(self.said, str) or self.said.problem is None
+
+    @property
+    def size(self) -> int:
+        return _ENTRY + (len(self.said) if isinstance(self.said, str) else self.said.size)
 
 
 class Robots:
     """The rules of each origin, read once a day.
 
     `fetch` asks for robots.txt, of any type, and for the beginning of a long one (`HttpFetcher.fetch_start` with
-    `LARGEST`). It is called once for each hop of a redirect, so it must keep the delay between requests to a host.
+    `LARGEST`). A redirect counts for all who redirect to the same URL. If it leads to another host, `elsewhere` is
+    asked instead of `fetch`. It gives None if the other host must not be asked now.
+
+    A file that cannot be read for the moment is asked for again after `retry` seconds, later each time. Until then what
+    was known before holds, for `stale` seconds at most. Of all that is known, `memory` bytes are kept.
     """
 
     def __init__(
         self,
-        fetch: Callable[[Url], Awaitable[Answer]],
+        fetch: Ask,
         agent: str,
         *,
         clock: Clock,
+        elsewhere: AskElsewhere | None = None,
         urls: UrlRules = RULES,
         longest_delay: float = 60.0,
         keep: float = DAY,
-        retry: float = 600.0,
-        most: int = 100_000,
+        retry: float = 30.0,
+        longest_retry: float = 600.0,
+        stale: float = 30 * DAY,
+        memory: int = MEMORY,
     ) -> None:
-        self._fetch, self._agent, self._clock, self._urls = fetch, agent, clock, urls
-        self._longest_delay, self._keep, self._retry, self._most = longest_delay, keep, retry, most
-        self._kept: dict[str, tuple[float, RobotsRules]] = {}  # origin -> valid until, rules; the oldest first
-        self._reading: dict[str, asyncio.Lock] = {}
+        self._fetch, self._elsewhere = fetch, elsewhere or fetch
+        self._agent, self._clock, self._urls, self._longest_delay = agent, clock, urls, longest_delay
+        self._keep, self._retry, self._longest_retry, self._stale = keep, retry, longest_retry, stale
+        self._kept: dict[Url, _Kept] = {}  # by the URL that was asked; the oldest first
+        self._memory, self._held = memory, 0
+        self._asking: WeakValueDictionary[Url, asyncio.Lock] = WeakValueDictionary()
 
     def known(self, url: Url) -> RobotsRules | None:
         """The rules for a URL, if they are known and still valid."""
-        until, rules = self._kept.get(_origin(url), (-math.inf, None))
-        return rules if self._clock.now() < until else None
+        found = self._follow(url)
+        return None if isinstance(found, str) else found
 
-    async def rules(self, url: Url) -> RobotsRules:
-        """The rules for a URL. Several callers at the same time cause one request."""
-        found = self.known(url)
-        if found is not None:
-            return found
-        origin = _origin(url)
-        async with self._reading.setdefault(origin, asyncio.Lock()):
-            try:
-                return self.known(url) or await self._read(origin)
-            finally:
-                self._reading.pop(origin, None)
+    async def rules(self, url: Url) -> RobotsRules | None:
+        """The rules for a URL, after one request if they are not known. None: they are still not known, because
+        robots.txt redirects. Then ask again when its host has rested. Several callers at the same time cause one
+        request.
+        """
+        hop = self._follow(url)
+        if not isinstance(hop, str):
+            return hop
+        lock = self._asking.setdefault(hop, asyncio.Lock())
+        away = host(hop) != host(url)
+        if away and lock.locked():  # who waits here holds up the host of the URL
+            return None
+        async with lock:
+            if self._follow(url) == hop:
+                answer = await (self._elsewhere if away else self._fetch)(hop)
+                if answer is None:
+                    return None
+                said = await self._take(hop, answer)
+                if not isinstance(said, str):  # also if it is not kept at all
+                    return said
+        return self.known(url)
 
-    async def _read(self, origin: str) -> RobotsRules:
-        answer = await self._follow(Url(f"{origin}/robots.txt"))
-        seconds = self._keep
-        if isinstance(answer, Fetch):
-            rules = parse_robots(answer.body, self._agent, answer.url, self._urls)
-            if rules.delay is not None:
-                rules = replace(rules, delay=min(rules.delay, self._longest_delay))
-        elif answer.reason in _ABSENT:
-            rules = EVERYTHING
-        else:
-            seconds = max(self._retry, answer.retry_after or 0.0)
-            rules = self._last(origin) or RobotsRules(_NOTHING, problem=answer)
-        self._kept.pop(origin, None)
-        while len(self._kept) >= self._most:
-            del self._kept[next(iter(self._kept))]
-        self._kept[origin] = (self._clock.now() + seconds, rules)
-        return rules
-
-    def _last(self, origin: str) -> RobotsRules | None:
-        """The rules from before robots.txt became unreachable: they stay valid."""
-        _, rules = self._kept.get(origin, (0.0, None))
-        return rules if rules is not None and rules.problem is None else None
-
-    async def _follow(self, url: Url) -> Fetch | Failure:
-        """The answer after redirects, also to other hosts. The rules hold for the origin that was asked first."""
+    def _follow(self, url: Url) -> RobotsRules | Url:
+        """The rules for a URL, or else the URL that has to be asked to learn them. The rules hold for the origin that
+        was asked first."""
+        hop, now = Url(f"{url[: url.index('/', 8)]}/robots.txt"), self._clock.now()
         for _ in range(HOPS + 1):
-            answer = await self._fetch(url)
-            if not isinstance(answer, Redirect):
-                return answer
-            url = answer.target
-        return Failure(url, Reason.TOO_MANY_REDIRECTS, f"robots.txt redirects more than {HOPS} times")
+            kept = self._kept.get(hop)
+            if kept is None or kept.until <= now:
+                return hop
+            if not isinstance(kept.said, str):
+                return kept.said
+            hop = kept.said
+        return EVERYTHING  # a file that is further away counts as none
+
+    async def _take(self, hop: Url, answer: Answer) -> RobotsRules | Url:
+        now = self._clock.now()
+        if isinstance(answer, Redirect):
+            kept = _Kept(answer.target, now, now + self._keep)
+        elif isinstance(answer, Fetch):
+            kept = _Kept(await self._parse(answer), now, now + self._keep)
+        elif answer.reason in _ABSENT:
+            kept = _Kept(EVERYTHING, now, now + self._keep)
+        else:
+            kept = self._failed(answer, self._kept.get(hop))
+        self._put(hop, kept)
+        return kept.said
+
+    async def _parse(self, answer: Fetch) -> RobotsRules:
+        parse = partial(parse_robots, agent=self._agent, url=answer.url, urls=self._urls)
+        body = answer.body
+        rules = await self._clock.beside(parse, body) if len(body) > _LARGE else parse(body)
+        return rules if rules.delay is None else replace(rules, delay=min(rules.delay, self._longest_delay))
+
+    def _failed(self, failure: Failure, before: _Kept | None) -> _Kept:
+        """What holds while a URL cannot be read: what was known before, or that nothing is allowed."""
+        now, failures = self._clock.now(), before.failures + 1 if before else 1
+        wait = min(self._longest_retry, self._retry * 2.0 ** min(failures - 1, 40))
+        until = now + max(wait, (failure.retry_after or 0.0) if failure.reason is Reason.BUSY else 0.0)
+        if before and before.since + self._stale > now and before.is_usable:
+            return replace(before, until=until, failures=failures)
+        problem = replace(failure, exchange=None)  # it may be long
+        return _Kept(replace(_NOTHING, problem=problem), now, until, failures)
+
+    def _put(self, hop: Url, kept: _Kept) -> None:
+        self._drop(hop)
+        self._kept[hop] = kept
+        self._held += len(hop) + kept.size
+        while self._held > self._memory and len(self._kept) > 1:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, hop: Url) -> None:
+        kept = self._kept.pop(hop, None)
+        if kept is not None:
+            self._held -= len(hop) + kept.size
+
+
+# ---- reading a file -------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -165,37 +260,37 @@ class _Group:
     """All groups of one agent, while the file is read."""
 
     named: bool = False
-    rules: list[RobotsRule] = field(default_factory=list)
-    delays: list[float] = field(default_factory=list)
+    allowed: dict[str, None] = field(default_factory=dict)  # as they are written
+    forbidden: dict[str, None] = field(default_factory=dict)
+    delay: float | None = None
 
 
 def parse_robots(body: bytes, agent: str, url: Url, urls: UrlRules = RULES) -> RobotsRules:
     """What a robots.txt at `url` says to an agent. Agents are compared by product token: "Forager" of "Forager/1.0"."""
-    token = _token(agent)
-    groups = {token: _Group(), "*": _Group()}
-    current: list[_Group] = []
+    token = product_token(agent)
+    groups = {token or "*": _Group(), "*": _Group()}
+    current: dict[str, _Group] = {}
     ruled = False  # a user-agent line after a rule begins a new group
     sitemaps: dict[Url, None] = {}
     for key, value in _lines(body):
         if key == "agent":
-            current, ruled = ([] if ruled else current), False
-            group = groups.get("*" if re.match(r"\*(?:\s|$)", value) else _token(value))
-            if group is not None:
-                group.named = True
-                current.append(group)
+            current, ruled = ({} if ruled else current), False
+            name = "*" if _EVERYBODY.match(value) else product_token(value)
+            if name in groups:
+                current[name] = groups[name]
+                current[name].named = True
         elif key == "sitemap":
-            target = urls.join(url, value) if value else None
+            target = urls.join(url, value) if value and len(sitemaps) < MOST_SITEMAPS else None
             sitemaps |= {target: None} if target else {}
         elif key == "delay":
-            for group in current:
-                group.delays.extend(_seconds(value))
+            for group in current.values():
+                group.delay = _longer(group.delay, value)
         else:
             ruled = True
-            for group in current:
-                group.rules.extend(_rules(value, allow=key == "allow"))
-    ours = groups[token] if groups[token].named else groups["*"]
-    ordered = tuple(sorted(ours.rules, key=lambda rule: (-rule.length, not rule.allow)))
-    return RobotsRules(ordered, max(ours.delays, default=None), tuple(sitemaps))
+            for group in current.values():
+                (group.allowed if key == "allow" else group.forbidden)[value] = None
+    ours = groups[token] if token and groups[token].named else groups["*"]
+    return RobotsRules(*_ordered(ours), ours.delay, tuple(sitemaps))
 
 
 def _lines(body: bytes) -> Iterator[tuple[str, str]]:
@@ -206,60 +301,63 @@ def _lines(body: bytes) -> Iterator[tuple[str, str]]:
         if body.startswith(mark):
             body = body[len(mark) :]
             break
-    for line in _LINE_END.split(body):
-        text = line.partition(b"#")[0].decode("utf-8", "surrogateescape").strip()
-        key, colon, value = text.partition(":")
-        if not colon:
-            words = text.split()
-            key, value = words if len(words) == 2 else ("", "")
-        known = _KEYS.get(key.strip().lower())
-        if known:
-            yield known, value.strip()
+    body = _LONG.sub(rb"\1", _BLANK.sub(b"\n", body.replace(b"\r", b"\n")))
+    for found in _LINE.finditer(body.decode("utf-8", "surrogateescape")):
+        key, rest = found[1], found[2].strip()
+        if rest.startswith(":"):
+            yield _KEYS[key[0].lower()], rest[1:].strip()
+        elif rest and " " not in key and not _SEPARATOR.search(rest):
+            yield _KEYS[key[0].lower()], rest
 
 
-def _token(text: str) -> str:
-    found = _TOKEN.match(text)
-    return found[0].lower() if found else ""
-
-
-def _rules(pattern: str, *, allow: bool) -> Iterator[RobotsRule]:
-    if not pattern:  # "disallow:" alone forbids nothing
-        return
-    yield _rule(pattern, allow)
-    folder, slash, file = pattern.rpartition("/")
-    if allow and slash and file.startswith("index.htm"):  # as Google reads it: its folder is allowed too
-        yield _rule(f"{folder}/$", allow)
-
-
-def _rule(pattern: str, allow: bool) -> RobotsRule:
-    ends = pattern.endswith("$")
-    pieces = tuple(_spelled(piece) for piece in (pattern[:-1] if ends else pattern).split("*"))
-    return RobotsRule(pieces, ends, allow, sum(map(len, pieces)) + len(pieces) - 1 + ends)
-
-
-def _seconds(value: str) -> Iterator[float]:
+def _longer(delay: float | None, value: str) -> float | None:
     try:
         seconds = float(value)
     except ValueError:
-        return
-    if 0 <= seconds < math.inf:
-        yield seconds
+        return delay
+    return max(seconds, delay or 0.0) if 0 <= seconds < math.inf else delay
+
+
+def _ordered(group: _Group) -> tuple[str, bytes]:
+    """The patterns in the order in which they decide, each once, and whether they allow."""
+    patterns = [f"+{pattern}" for pattern in _patterns(group.allowed, allowed=True)]
+    patterns += [f"-{pattern}" for pattern in _patterns(group.forbidden)]
+    patterns.sort(key=len, reverse=True)  # equally long ones stay as they are
+    plain = _NEEDLESS.sub("", _STARS.sub("*", "\n".join(patterns)))  # these stars count, but say nothing
+    first: dict[str, bool] = {}
+    for pattern in plain.split("\n") if plain else ():
+        first.setdefault(pattern[1:], pattern[0] == "+")
+    return "\n".join(first), bytes(first.values())
+
+
+def _patterns(values: Iterable[str], *, allowed: bool = False) -> Iterator[str]:
+    """The patterns that rules stand for. A rule without a value says nothing."""
+    for pattern in filter(None, _spelled("\n".join(values)).split("\n")):
+        yield pattern
+        if "?" in pattern:
+            path, _, query = pattern.partition("?")
+            yield f"{path}?{query.replace('/', '%2F').replace(':', '%3A')}"
+            yield f"{path}?{query.replace('%2F', '/').replace('%3A', ':')}"
+        if allowed and "/index.htm" in pattern:
+            folder, _, file = pattern.rpartition("/")
+            if file.startswith("index.htm"):  # as Google reads it: its folder is allowed too
+                yield f"{folder}/$"
+
+
+def _path(url: Url) -> str:
+    at = url.find("/", 8)
+    return url[at:] if at >= 0 else "/"
 
 
 def _spelled(text: str) -> str:
     """The one spelling of a text: unreserved characters are not escaped, all that is no URL character is, and escapes
-    are in upper case. `*` and `$` are escaped too, because in a pattern they have another meaning.
-    """
+    are in upper case. `*`, and `$` at the end of a line, are left: in a pattern they have another meaning."""
     return _TO_SPELL.sub(_spell, text)
 
 
 def _spell(found: re.Match[str]) -> str:
-    text = found[0]
-    if len(text) == 3:
-        character = chr(int(text[1:], 16))
-        return character if character in _UNRESERVED else text.upper()
-    return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "surrogateescape"))
-
-
-def _origin(url: Url) -> str:
-    return url[: url.index("/", 8)]
+    text, digits = found[0], found[1]
+    if digits is None:
+        return f"%{text.encode('utf-8', 'surrogateescape').hex('%').upper()}"
+    character = chr(int(digits, 16))
+    return character if character in _UNRESERVED else text.upper()

@@ -100,16 +100,16 @@ class Edges:
         else:
             self._clue_offsets.extend(len(self._clues) + scored.clues.offsets[1:])
             self._clues.extend(scored.clues.values)
-        if scored.state is not None:
-            if self._state is None:
-                self._state = Column(np.float32, width=scored.state.shape[1])
-                self._state.resize(first)
-            self._state.extend(scored.state)
-        if scored.edge_weight is not None:
-            if self._weight is None:
-                self._weight = Column(np.float32, fill=1)
-                self._weight.resize(first)
-            self._weight.extend(scored.edge_weight)
+        if scored.state is not None and self._state is None:
+            self._state = Column(np.float32, width=scored.state.shape[1])
+            self._state.resize(first)
+        if self._state is not None:
+            self._state.repeat(0, count) if scored.state is None else self._state.extend(scored.state)
+        if scored.edge_weight is not None and self._weight is None:
+            self._weight = Column(np.float32, fill=1)
+            self._weight.resize(first)
+        if self._weight is not None:
+            self._weight.repeat(1, count) if scored.edge_weight is None else self._weight.extend(scored.edge_weight)
 
     def _chain(self, targets: AnyIds, rows: AnyIds) -> None:
         order = targets.argsort(kind="stable")

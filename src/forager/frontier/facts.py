@@ -56,10 +56,12 @@ class Facts:
         self._relevance, self._raw = Column(np.float32, fill=np.nan), Column(np.float32, fill=np.nan)
         self._inlinks, self._relevant_inlinks = Column(np.int32), Column(np.int32)
         self._kept = Column(np.int32, fill=-1)  # the edge by which an id will be visited; -1: none
-        self._is_seed = Column(np.bool_)
+        self._first = Column(np.bool_)  # seeds, and others that come before all the rest
         self._depth = Column(np.int32)
         self._leads_to = Column(np.int32, fill=-1)  # where an id redirects to; -1: nowhere
         self._redirects = False  # whether any id does
+        self._hops: dict[int, int] = {}  # of ids that redirects led to: how many, one after the other
+        self._ahead: dict[int, float] = {}  # ids that come first although they are no seeds, with their scores
         self._common_row = Column(np.int32, fill=-1)  # the row of a visited page in _common; -1: none
         self._common, self._common_offsets = Column(np.uint32), Column(np.int64)
         self._common_offsets.resize(1)
@@ -79,7 +81,7 @@ class Facts:
             return
         columns: tuple[Column[Any], ...] = (
             *(self._relevance, self._raw, self._inlinks, self._relevant_inlinks, self._kept),
-            *(self._is_seed, self._depth, self._leads_to, self._common_row),
+            *(self._first, self._depth, self._leads_to, self._common_row),
         )
         for column in columns:
             column.cover(known)
@@ -87,11 +89,22 @@ class Facts:
     def sow(self, seeds: Sequence[Url]) -> Ids:
         """The ids of the seeds. They are marked as seeds."""
         ids = self.intern(seeds)
-        self._is_seed.view[ids] = True
+        self._first.view[ids] = True
         return ids
 
-    def is_seed(self, ids: Ids) -> Mask:
-        return self._is_seed.view.take(ids)
+    def comes_first(self, ids: Ids) -> Mask:
+        """Which of these come before all others: seeds, and the targets of redirects that we have begun to follow."""
+        return self._first.view.take(ids)
+
+    def put_ahead(self, id: int, score: float) -> None:
+        """Let an id come first. `score` is what its link was worth, for the trace."""
+        if not self._first.view[id]:
+            self._ahead[id] = score
+            self._first.view[id] = True
+
+    def hops(self, id: int) -> int:
+        """How many redirects, one after the other, have led to an id."""
+        return self._hops.get(id, 0)
 
     def final(self, ids: Ids) -> Ids:
         """The ids that these lead to by redirects, as far as redirects are known."""
@@ -104,10 +117,17 @@ class Facts:
             moved = leads_to[ids] >= 0
         return ids
 
-    def redirect(self, source: int, target: int) -> None:
-        """Note that `source` redirects to `target`. A redirect that would close a circle is ignored."""
+    def is_merged(self, ids: Ids) -> Mask:
+        """Which of these redirect to another one."""
+        return np.asarray(self._leads_to.view.take(ids) >= 0)
+
+    def redirect(self, source: int, target: int) -> bool:
+        """Note that `source` redirects to `target`. False: that would close a circle, and is not noted."""
         if int(self.final(np.array([target], np.int32))[0]) == source:
-            return
+            return False
+        if self._leads_to.view[source] == target:  # it was asked for again
+            return True
+        self._hops[target] = self.hops(source) + 1
         moved = self.edges.into(source)
         self.edges.redirect(source, target)
         self._leads_to.view[source], self._redirects = target, True
@@ -117,6 +137,7 @@ class Facts:
             self._kept.view[target] = self._kept.view[source]
         if self._gathers and self.judged(target):
             self._pending.append(moved)
+        return True
 
     # ---- outcomes
 
@@ -132,7 +153,7 @@ class Facts:
         """How we came to ask for `asked`, which led to `answered` (the same id if there was no redirect)."""
         kept = self._kept.view.item(asked)
         depth = 0 if kept < 0 else self._depth.view.item(self.edges.sources.item(kept)) + 1
-        return Trace(answered, asked, order, depth, score, self._inlinks_of(answered, kept))
+        return Trace(answered, asked, order, depth, self._ahead.get(asked, score), self._inlinks_of(answered, kept))
 
     def _inlinks_of(self, id: int, kept: int) -> Inlinks:
         rows = self.edges.into(id) if kept >= 0 else _NO_ROWS  # no link was followed to a seed
@@ -143,11 +164,15 @@ class Facts:
 
     def judge(self, trace: Trace, judgement: Judgement) -> Evidence:
         """Note the judgement of a page. Returns every link whose two ends were judged since the last time."""
-        self._relevance.view[trace.id], self._raw.view[trace.id] = judgement.relevance, judgement.raw
-        self._depth.view[trace.id] = trace.depth
+        self.note(trace, judgement)
         if self._gathers:
             self._pending.append(self.edges.into(trace.id))
         return self.evidence()
+
+    def note(self, trace: Trace, judgement: Judgement) -> None:
+        """Note the judgement of something that is no page: it is no evidence."""
+        self._relevance.view[trace.id], self._raw.view[trace.id] = judgement.relevance, judgement.raw
+        self._depth.view[trace.id] = trace.depth
 
     def evidence(self) -> Evidence:
         """The evidence since the last time."""

@@ -112,6 +112,13 @@ class RankedLinks:
         self.take(ids, WAITING | LEASED)
         self.give(ids, DONE)
 
+    def revive(self, ids: AnyIds) -> AnyIds:
+        """Let those of these distinct ids that are done begin anew; returns them."""
+        ids = np.asarray(ids[self.flags.view[ids] & DONE != 0])
+        self.take(ids, DONE | ASLEEP)
+        self.rank.view[ids] = LAST
+        return ids
+
     def rescore(self, ids: AnyIds, scores: Floats) -> AnyIds:
         """Give new scores to those of these distinct ids that wait; returns the ids that still wait."""
         waits = self.flags.view[ids] & WAITING != 0

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Sequence
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from itertools import accumulate, repeat
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from xxhash import xxh3_64_intdigest
 
 from forager.frontier.columns import Column
 from forager.types import Ids, Url
@@ -221,6 +223,12 @@ class UrlTable:
         """The name of a URL's host, with the port if it is not the default."""
         return self._host_names[int(self._hosts.view[id])]
 
+    def host_number(self, name: str) -> int:
+        """The number of a host. One that was never seen gets a new number, though no URL of it is known."""
+        if name not in self._host_ids:
+            self._number(name)
+        return self._host_ids[name]
+
     @property
     def host_count(self) -> int:
         return len(self._host_ids)
@@ -264,6 +272,18 @@ class UrlTable:
         ids = dict(zip(distinct, fresh.tolist(), strict=True))
         return np.array([ids[digest] for digest in digests], np.int32)
 
+    def within_new_hosts(self, urls: Sequence[Url], most: int) -> list[int]:
+        """The places of those URLs that lie on known hosts, or on the first so many hosts that are new."""
+        new: dict[str, None] = {}
+        rows = []
+        for row, name in enumerate(map(host, urls)):
+            if name not in self._host_ids and name not in new:
+                if len(new) >= most:
+                    continue
+                new[name] = None
+            rows.append(row)
+        return rows
+
     def find(self, urls: Sequence[Url]) -> Ids:
         """The ids of the URLs, -1 for those that were never seen."""
         return self._ids.lookup(_hashes(urls))
@@ -286,4 +306,19 @@ class UrlTable:
 
 
 def _hashes(urls: Sequence[Url]) -> Hashes:
-    return np.array([xxh3_64_intdigest(url.encode()) for url in urls], np.uint64)
+    return np.fromiter(map(_hash, urls), np.int64, len(urls)).view(np.uint64)
+
+
+def _secret_hash() -> Callable[[Url], int]:
+    """A hash of 64 bits with a secret of this process. If strangers could foresee it, one page with links that all fall
+    into one bucket would stop the crawl: 20,000 of them took 5 seconds, and again at each resume.
+
+    Python's own hash of a string has such a secret (SipHash), unless somebody has fixed it.
+    """
+    if os.environ.get("PYTHONHASHSEED", "random") in ("", "random"):
+        return hash
+    key = secrets.token_bytes(16)
+    return lambda url: int.from_bytes(blake2b(url.encode(), key=key, digest_size=8).digest(), "little", signed=True)
+
+
+_hash = _secret_hash()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,19 +11,22 @@ from typing import Any, Literal, Self, TypeAlias
 
 from forager.errors import ForagerError, unknown
 from forager.store import warc
-from forager.store.lock import LockHolder, holder
+from forager.store.damage import DamagedError, DamageWarning
 from forager.store.reading import (
-    ByteRange,
     answer_at,
+    damaged_urls,
     floats,
     members_at,
+    no_links,
     number,
+    read_project,
     read_records,
-    read_sessions,
     read_urls,
 )
-from forager.store.records import CrawlSession, moment
+from forager.store.records import moment, stamp
+from forager.store.rows import ByteRange, VisitRow, visit_row
 from forager.store.schema import open_to_read
+from forager.store.status import ProjectStatus, read_status
 from forager.types import Fetch, Floats, Page
 from forager.web.page import parse
 
@@ -34,11 +38,8 @@ _ORDERS = {
     "score": "v.score DESC, v.seq",
     "url": "u.text",
 }
-_ENTRY = (
-    "v.seq, v.answered, u.text, v.outcome, v.reason, v.detail, v.status, p.text, v.depth, v.score, v.relevance, v.raw,"
-    " v.topics, v.critic, v.label, v.asked_at, v.seconds, v.title, v.warc, v.warc_at,"
-    " v.warc_length, v.digest"
-)
+_KINDS: dict[str, Literal["changed", "gone", "moved"]] = {"page": "changed", "miss": "gone", "moved": "moved"}
+_ENTRY = f"u.text, p.text, {', '.join(f'v.{name}' for name in (*VisitRow._fields, 'checksum'))}"
 _FROM = "FROM visit v JOIN url u ON u.id = v.answered LEFT JOIN url p ON p.id = v.parent"
 # A page that was fetched several times counts as it was last seen.
 _LATEST_PAGES = (
@@ -59,6 +60,7 @@ class Entry:
     detail: str
     status: int
     parent: str | None  # URL of the page whose link was followed; None: a seed
+    parent_id: int | None
     depth: int
     score: float
     relevance: float  # nan: not judged
@@ -87,22 +89,13 @@ class Waypoint:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectStatus:
-    """What a project contains, in numbers, and who is working on it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class PageChange:
+    """Something that became of a page of the collection."""
 
-    outcomes: Mapping[str, int]
-    reasons: Mapping[str, int]  # of answers without a page
-    urls: int  # known
-    hosts: int
-    relevance: float  # mean over the pages; nan: none was judged
-    bytes: Mapping[str, int]  # by file
-    sessions: tuple[CrawlSession, ...]
-    running: LockHolder | None
-
-    @property
-    def pages(self) -> int:
-        return self.outcomes.get("page", 0)
+    kind: Literal["new", "changed", "gone", "moved"]
+    entry: Entry  # the answer that showed it
+    before: float  # its relevance before; nan: it is new
 
 
 class Catalogue:
@@ -111,9 +104,16 @@ class Catalogue:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._db = open_to_read(folder)
+        self._lost: set[int] = set()  # records that were asked for and cannot be read
+        self._last: tuple[int, Fetch | None] = (-1, None)  # the answer that was read last
 
     def close(self) -> None:
+        """Tells what had to be left out, as a `DamageWarning`."""
         self._db.close()
+        if self._lost:
+            told = f"{len(self._lost)} damaged records of {self.folder} were left out"
+            self._lost = set()
+            warnings.warn(f"{told}: forager verify {self.folder} tells more", DamageWarning, stacklevel=2)
 
     def __enter__(self) -> Self:
         return self
@@ -124,7 +124,7 @@ class Catalogue:
     @property
     def project(self) -> str:
         """The id of the project; no other project has it."""
-        return str(self._db.execute("SELECT id FROM project").fetchone()[0])
+        return str(read_project(self._db))
 
     @property
     def last_seq(self) -> int:
@@ -148,7 +148,20 @@ class Catalogue:
         rows = self._db.execute(
             f"{sql} LIMIT :limit", {"least": least, "after": after, "limit": -1 if limit is None else limit}
         )
-        return map(_entry, rows)
+        return self._entries(rows)
+
+    def whole(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Those of the entries whose answer can be read from the archive."""
+        return (entry for entry in entries if self.answer(entry.seq) is not None or entry.seq not in self._lost)
+
+    def _entries(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Entry]:
+        """The entries in rows of the database, without those that are damaged."""
+        for url, parent, *values in rows:
+            row = visit_row(values)
+            if row is None:
+                self._lost.add(values[0])
+            else:
+                yield _entry(row, url, parent)
 
     def count(self, *, min_relevance: float | None = None, after: int = -1) -> int:
         """How many pages `pages` gives."""
@@ -165,7 +178,21 @@ class Catalogue:
             " UNION SELECT seq FROM visit WHERE answered = ?1) ORDER BY v.seq",
             (id,),
         )
-        return [_entry(row) for row in rows]
+        return list(self._entries(rows))
+
+    def changes(self, *, after: int = -1, since: datetime | None = None) -> Iterator[PageChange]:
+        """What became of pages, oldest first: of those with a larger seq than `after`, and from `since` on."""
+        rows = self._db.execute(
+            f"SELECT (SELECT w.relevance FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page'"
+            f" AND w.seq < v.seq ORDER BY w.seq DESC LIMIT 1), EXISTS (SELECT 1 FROM visit w WHERE"
+            f" w.answered = v.answered AND w.outcome = 'page' AND w.seq < v.seq), {_ENTRY} {_FROM}"
+            " WHERE v.outcome IN ('page', 'miss', 'moved') AND v.seq > ? AND v.asked_at >= ? ORDER BY v.seq",
+            (after, "" if since is None else stamp(since)),
+        )
+        for before, was, *values in rows:
+            for entry in self._entries([tuple(values)]):
+                if was or entry.outcome == "page":
+                    yield PageChange(_KINDS[entry.outcome] if was else "new", entry, number(before))
 
     def why(self, url: str) -> list[Waypoint]:
         """The way by which the crawl came to a URL, from the seed on, with scores."""
@@ -181,16 +208,18 @@ class Catalogue:
     def _step(self, id: int) -> tuple[Waypoint, int | None]:
         """A URL of the way, and the id of the page before it: the page whose link was followed. For a URL that waits it
         is the page on which it was first found."""
-        row = self._db.execute(
-            "SELECT u.text, v.outcome, v.reason, v.depth, v.score, v.relevance, v.title, v.parent"
-            " FROM visit v JOIN url u ON u.id = ?1 WHERE v.seq IN (SELECT seq FROM visit WHERE answered = ?1"
+        rows = self._db.execute(
+            f"SELECT {_ENTRY} {_FROM} WHERE v.seq IN (SELECT seq FROM visit WHERE answered = ?1"
             " UNION SELECT seq FROM visit WHERE asked = ?1) ORDER BY v.outcome = 'page' DESC, v.seq DESC LIMIT 1",
             (id,),
-        ).fetchone()
-        if row is not None:
-            step = Waypoint(*row[:4], number(row[4]), number(row[5]), row[6])  # type: ignore[call-arg]
-            return step, None if row[7] < 0 else row[7]
-        text, score = self._db.execute("SELECT text, score FROM url WHERE id = ?", (id,)).fetchone()
+        )
+        known = self._db.execute("SELECT text, score FROM url WHERE id = ?", (id,)).fetchone()
+        if known is None:
+            raise damaged_urls(self._db, id, id)
+        text, score = known
+        for entry in self._entries(rows):
+            told = (entry.outcome, entry.reason, entry.depth, entry.score, entry.relevance, entry.title)
+            return Waypoint(text, *told), entry.parent_id
         found = self._db.execute(
             "SELECT answered, depth FROM visit WHERE new_from <= ?1 AND new_to > ?1 LIMIT 1", (id,)
         ).fetchone()
@@ -207,18 +236,7 @@ class Catalogue:
 
     def status(self) -> ProjectStatus:
         """The project in numbers."""
-        one = self._db.execute
-        relevance = one("SELECT avg(relevance) FROM visit WHERE outcome = 'page'").fetchone()[0]
-        return ProjectStatus(
-            outcomes=dict(one("SELECT outcome, count(*) FROM visit GROUP BY outcome ORDER BY 2 DESC")),
-            reasons=dict(one("SELECT reason, count(*) FROM visit WHERE reason <> '' GROUP BY reason ORDER BY 2 DESC")),
-            urls=one("SELECT coalesce(max(id), -1) + 1 FROM url").fetchone()[0],
-            hosts=one("SELECT count(*) FROM host").fetchone()[0],
-            relevance=number(relevance),
-            bytes=dict(one("SELECT name, length FROM file ORDER BY name")),
-            sessions=tuple(read_sessions(self._db)),
-            running=holder(self.folder),
-        )
+        return read_status(self._db, self.folder)
 
     # ---- what is in the archive
 
@@ -229,22 +247,42 @@ class Catalogue:
         return "\n".join(filter(None, page.leaves)) if isinstance(page, Page) else ""
 
     def answer(self, seq: int) -> Fetch | None:
-        """The answer as it came. None if it had no body."""
-        return answer_at(self._db, self.folder, seq)
+        """The answer as it came. None if it had no body, or if it is damaged, which is told in the end."""
+        if self._last[0] != seq:
+            try:
+                self._last = seq, answer_at(self._db, self.folder, seq)
+            except DamagedError:
+                self._lost.add(seq)
+                self._last = seq, None
+        return self._last[1]
 
     def reasons(self, seq: int) -> dict[str, Any]:
         """Why this was fetched and how it was judged, from the archive."""
-        members = members_at(self._db, self.folder, seq)
-        return {} if members is None else warc.reasons(members)
+        try:
+            members = members_at(self._db, self.folder, seq)
+            return {} if members is None else warc.reasons(members)
+        except DamagedError:
+            self._lost.add(seq)
+            return {}
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
-    (seq, id, url, outcome, reason, detail, status, parent, depth, score, relevance, raw, topics) = row[:13]
-    critic, label, asked_at, seconds, title, file, at, length, digest = row[13:]
+def _entry(row: VisitRow, url: str, parent: str | None) -> Entry:
     return Entry(
-        *(seq, id, url, outcome, reason, detail, status, parent, depth, number(score), number(relevance), number(raw)),
-        *(floats(topics), critic, label, moment(asked_at), seconds, title),
-        *(file, None if file is None else ByteRange(at, length), digest),
+        *(row.seq, row.answered, url, row.outcome, row.reason, row.detail, row.status),
+        *(parent, None if parent is None else row.parent),
+        depth=row.depth,
+        score=number(row.score),
+        relevance=number(row.relevance),
+        raw=number(row.raw),
+        topics=floats(row.topics),
+        critic=row.critic,
+        label=row.label,
+        asked_at=moment(row.asked_at),
+        seconds=row.seconds,
+        title=row.title,
+        warc=row.warc,
+        members=row.members,
+        digest=row.digest,
     )
 
 
@@ -256,7 +294,7 @@ def aliases(project: Path, pages: Collection[str]) -> dict[str, str]:
     db = open_to_read(project)
     try:
         urls = [text for chunk in read_urls(db, 10_000) for text in chunk.texts]
-        pairs = [pair for stored in read_records(db, lambda at, length: b"", -1) for pair in stored.redirects]
+        pairs = [pair for stored in read_records(db, no_links, -1, lambda seq: None) for pair in stored.redirects]
     finally:
         db.close()
     onward = {urls[source]: urls[target] for source, target in pairs}

@@ -2,10 +2,12 @@
 acknowledged.
 
     add -> the record waits in memory and is packed together with some others, which takes a fifth less time
-    commit -> WARC and links written -> (fsync) -> BEGIN urls, visits, lengths of the files COMMIT -> accepted
+    commit -> WARC and links written -> (fsync) -> BEGIN urls, visits, lengths of the files COMMIT -> accepted -> noted
 
 A process that is killed before COMMIT leaves bytes after the committed lengths; the next opening cuts them off. A
-process that is killed after COMMIT has stored the group. There is no moment between the two.
+process that is killed after COMMIT has stored the group. There is no moment between the two. What was acknowledged is
+also noted beside the archive (`forager.store.committed`): bytes that the database does not know, but the note does, are
+moved aside and never cut.
 
 `durable = "process"`: when `commit` returns, the operating system has the bytes, so that SIGKILL loses nothing. SQLite
 runs with synchronous = NORMAL, which syncs only when the log is copied into the file: a power cut may lose the last
@@ -20,33 +22,28 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
-from uuid import UUID
-
-import numpy as np
 
 from forager.clock import Clock, WallClock
 from forager.errors import ForagerError
-from forager.store.flat import FlatFile
+from forager.store import warc
+from forager.store.aside import LINKS, FlatFiles, has_bytes
+from forager.store.damage import row_checksum
 from forager.store.lock import Lock, refuse_network
 from forager.store.models import Checkpoints
-from forager.store.reading import (
-    LINKS,
-    VISIT_COLUMNS,
-    ByteRange,
-    answer_at,
-    read_hosts,
-    read_records,
-    read_sessions,
-    read_urls,
-)
-from forager.store.records import CrawlSession, NewUrl, Record, Rejudged, Stored, StoreFull, UrlColumns, stamp
+from forager.store.reading import read_hosts, read_lengths, read_project
+from forager.store.recorded import StoredCrawl
+from forager.store.records import NewUrl, Record, Rejudged, ReturnedUrl, StoreFull, stamp
+from forager.store.rows import INSERT_VISIT, REJUDGE, VISIT_COLUMNS, VisitRow, rejudged_row, row_of, seal_of, visit_row
 from forager.store.schema import open_database
-from forager.store.warc import ROTATE, ArchivedAnswer, WarcFiles
-from forager.types import Fetch, Floats, Parts
+from forager.store.warc import ROTATE, ArchivedAnswer, sync_folder
+from forager.types import Answer, Fetch, Parts
+from forager.web.urls import RULES, UrlRules
 
 GROUP = 64  # records
+MANY_URLS = 4_000  # that are new; a larger group would hold up the crawl for too long
 LONGEST_WAIT = 0.2  # seconds
 TOGETHER, TOGETHER_BYTES = 8, 1_000_000  # records, and bytes in them, that may wait to be packed
 _SYNCHRONOUS = {"process": "NORMAL", "power": "FULL"}
@@ -55,11 +52,6 @@ _KEEP_EARLIER = (
     "INSERT INTO earlier (seq, critic, relevance, raw, until)"
     " SELECT seq, critic, relevance, raw, ? FROM visit WHERE seq = ?"
 )
-_REJUDGE = (
-    "UPDATE visit SET relevance = ?, raw = ?, topics = ?, critic = ?, label = ?, links_at = ?, links_length = ?"
-    " WHERE seq = ?"
-)
-_INSERT_VISIT = f"INSERT INTO visit ({VISIT_COLUMNS}) VALUES ({', '.join('?' * (VISIT_COLUMNS.count(',') + 1))})"
 
 
 @dataclass(slots=True)
@@ -69,7 +61,7 @@ class _Group:
     visits: list[tuple[Any, ...]] = field(default_factory=list)
     urls: list[tuple[int, int, str, float]] = field(default_factory=list)
     hosts: list[tuple[int, str]] = field(default_factory=list)
-    redirects: list[tuple[int, int, int]] = field(default_factory=list)
+    redirects: list[tuple[int, int, int, int]] = field(default_factory=list)
     since: float | None = None  # when its first record was added
 
 
@@ -77,11 +69,11 @@ class _Waiting(NamedTuple):
     """A record that is not packed yet."""
 
     record: Record
-    new_from: int  # first id of the URLs found there for the first time
-    new_to: int  # behind the last
+    new: tuple[int, int]  # first id of the URLs found there for the first time, and the one behind the last
+    archived: ArchivedAnswer | None  # where the answer lies, if the archive has it already
 
 
-class Store:
+class Store(StoredCrawl):
     """A project, opened for writing. Only one process at a time can open it.
 
     Invariants: `last_seq` is the last record that is acknowledged; `known` counts the URLs, also those that are only
@@ -96,9 +88,11 @@ class Store:
         durable: Literal["process", "power"] = "process",
         clock: Clock | None = None,
         warc_size: int = ROTATE,
+        rules: UrlRules = RULES,
     ) -> None:
-        self.folder, self._clock, self._sync = folder, clock or WallClock(), durable == "power"
-        self.warnings: list[str] = []
+        """`rules` are those by which the links of a page are read again, if what was stored of them is damaged."""
+        super().__init__(folder, rules)
+        self._clock, self._sync = clock or WallClock(), durable == "power"
         self._close_each: list[Callable[[], None]] = []
         try:
             self._open(_SYNCHRONOUS[durable], warc_size)
@@ -112,17 +106,13 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         refuse_network(self.folder)
         self._closing(Lock(self.folder, self._clock.utc()).close)
-        self._db = open_database(self.folder, synchronous=synchronous)
+        self._db = open_database(self.folder, synchronous=synchronous, fresh=not has_bytes(self.folder))
         self._closing(self._db.close)
         (self.folder / "texts.bin").unlink(missing_ok=True)  # from projects before version 4
         self._read_ends()
-        committed = dict(self._db.execute("SELECT name, length FROM file"))
-        self._links = FlatFile(self.folder / LINKS, committed.get(LINKS, 0))
-        self._closing(self._links.close)
-        project = UUID(self._db.execute("SELECT id FROM project").fetchone()[0])
-        self._warc = WarcFiles(self.folder, committed, project=project, rotate=warc_size)
-        self._closing(self._warc.close)
+        self._open_files(warc_size)
         self._checkpoints = Checkpoints(self.folder)
+        self._checkpoints.tidy()
         self._failed = False
         self._group = _Group()
         self._waiting: deque[_Waiting] = deque()
@@ -133,6 +123,20 @@ class Store:
         self.known = int(self._db.execute("SELECT coalesce(max(id), -1) + 1 FROM url").fetchone()[0])
         self._hosts = {name: id for id, name in enumerate(read_hosts(self._db))}
         self._session = -1
+
+    def _open_files(self, warc_size: int) -> None:
+        lengths, now = read_lengths(self._db), self._clock.utc()
+        project = read_project(self._db)
+        self._files = FlatFiles(self.folder, lengths, project, self.last_seq, warc_size=warc_size, now=now)
+        self._closing(self._files.close)
+        self._links, self._warc = self._files.links, self._files.warc
+        self.warnings += self._files.warnings
+        if self._sync:  # else a power cut may lose the names of the files that were just made
+            for folder in (self.folder / warc.FOLDER, self.folder, self.folder.resolve().parent):
+                sync_folder(folder)
+
+    def _read_links(self, at: int, length: int) -> bytes:
+        return self._links.read(at, length)
 
     def _closing(self, close: Callable[[], None]) -> None:
         self._close_each.append(close)
@@ -159,6 +163,9 @@ class Store:
 
     def add(self, record: Record) -> None:
         """Queue a record for the next commit."""
+        self._add(record, None)
+
+    def _add(self, record: Record, archived: ArchivedAnswer | None) -> None:
         expected = self.last_seq + self.pending + 1
         if record.seq != expected:
             raise ValueError(f"record {record.seq} where {expected} comes next")
@@ -167,27 +174,31 @@ class Store:
             with self._writing():
                 self._pack()
         self._queue_urls(record.new_urls)
-        self._waiting.append(_Waiting(record, first, self.known))
+        self._waiting.append(_Waiting(record, (first, self.known), archived))
         self._waiting_bytes += _size(record)
         if self._group.since is None:
             self._group.since = self._clock.now()
+
+    def archive(self, answer: Answer, why: str, at: datetime) -> None:
+        """Put an answer into the archive that belongs to no record, such as robots.txt. The next commit writes it."""
+        self._warc.queue_beside(answer, why, at)
 
     def _pack(self) -> None:
         """Queue the bytes and rows of the records that wait. After an error the rest still waits."""
         waiting, group = self._waiting, self._group
         while waiting:
-            record, *new = waiting[0]
-            archived = self._warc.queue(record)
-            place = (self._links.queue(record.links), len(record.links))
-            group.visits.append((*_row(record, self._session), *new, *place, *_warc_row(archived)))
-            group.redirects += [(record.seq, source, target) for source, target in record.redirects]
+            record, new, archived = waiting[0]
+            archived = archived or self._warc.queue(record)
+            group.visits.append(row_of(record, self._session, new, self._links.queue(record.links), archived))
+            for pair in record.redirects:
+                group.redirects.append((record.seq, *pair, row_checksum((record.seq, *pair))))
             waiting.popleft()
             self._waiting_bytes -= _size(record)
 
     def due(self, now: float) -> bool:
         """Whether the group should be committed, because it is full or old enough."""
-        since = self._group.since
-        return self.pending >= GROUP or (since is not None and now - since >= LONGEST_WAIT)
+        since, urls = self._group.since, len(self._group.urls)
+        return self.pending >= GROUP or urls >= MANY_URLS or (since is not None and now - since >= LONGEST_WAIT)
 
     @property
     def pending(self) -> int:
@@ -202,52 +213,52 @@ class Store:
         """
         if not self.pending and not self._group.urls:
             return self.last_seq
-        files = (self._links, self._warc)
         self._failed = True
         with self._writing():
             try:
                 self._pack()
-                for file in files:
-                    file.write(sync=self._sync)
+                self._files.write(sync=self._sync)
                 self._transact()
             except (OSError, sqlite3.Error) as error:
                 if _surely_undone(error):
-                    for file in files:
-                        file.cut()
+                    self._files.cut()
                 raise
-        for file in files:
-            file.accept()
         self.last_seq += self.pending
+        self._files.accept(self.last_seq)
         self._group = _Group()
         self._failed = False
         return self.last_seq
 
     def _transact(self) -> None:
-        lengths = [(LINKS, self._links.end), *self._warc.lengths()]
-        db, group = self._db, self._group
+        db, group, lengths = self._db, self._group, self._files.lengths()
         with self._transaction():
             db.executemany("INSERT INTO host (id, name) VALUES (?, ?)", group.hosts)
             db.executemany("INSERT INTO url (id, host, text, score) VALUES (?, ?, ?, ?)", group.urls)
-            db.executemany(_INSERT_VISIT, group.visits)
-            db.executemany("INSERT INTO redirect (seq, source, target) VALUES (?, ?, ?)", group.redirects)
+            if group.urls:
+                db.execute("INSERT INTO seal (first, last, checksum) VALUES (?, ?, ?)", seal_of(group.urls))
+            db.executemany(INSERT_VISIT, group.visits)
+            db.executemany("INSERT INTO redirect (seq, source, target, checksum) VALUES (?, ?, ?, ?)", group.redirects)
             db.executemany("INSERT OR REPLACE INTO file (name, length) VALUES (?, ?)", lengths)
 
     def rejudge(self, judged: Sequence[Rejudged]) -> None:
         """Put new judgements and links in the place of the old ones, at once. The earlier judgements stay on record."""
         self.commit()
-        places = [ByteRange(self._links.queue(one.links), len(one.links)) for one in judged]
-        earlier = [(stamp(self._clock.utc()), one.seq) for one in judged]
-        rows = [
-            (one.relevance, one.raw, _bytes(one.topics), one.critic, one.label, *place, one.seq)
-            for one, place in zip(judged, places, strict=True)
-        ]
+        new = [(row, one) for one in judged if (row := self._row(one.seq)) is not None]
+        rows = [rejudged_row(row, one, self._links.queue(one.links)) for row, one in new]
+        now = stamp(self._clock.utc())
+        earlier = [(now, row.seq) for row, one in new if (row.critic, row.raw) != (one.critic, one.raw)]
         with self._writing():
             self._links.write(sync=self._sync)
             with self._transaction():
                 self._db.executemany(_KEEP_EARLIER, earlier)
-                self._db.executemany(_REJUDGE, rows)
+                self._db.executemany(REJUDGE, rows)
                 self._db.execute("INSERT OR REPLACE INTO file (name, length) VALUES (?, ?)", (LINKS, self._links.end))
-        self._links.accept()
+        self._files.accept(self.last_seq)
+
+    def _row(self, seq: int) -> VisitRow | None:
+        """The row of a record. None if it is damaged."""
+        values = self._db.execute(f"SELECT {VISIT_COLUMNS} FROM visit WHERE seq = ?", (seq,)).fetchone()
+        return visit_row(values)
 
     def forget_learners(self) -> None:
         """Remove all checkpoints, because what they were learnt from has changed."""
@@ -258,6 +269,13 @@ class Store:
         self._check_ids(urls)
         self._queue_urls(urls)
         self.commit()
+
+    def ask_again(self, urls: Sequence[ReturnedUrl]) -> None:
+        """Let URLs that were answered wait again, after all that was added before."""
+        self.commit()
+        rows = [(self.last_seq, *url) for url in urls]
+        with self._writing(), self._transaction():
+            self._db.executemany("INSERT INTO again (after, id, score, why) VALUES (?, ?, ?, ?)", rows)
 
     def _check_ids(self, urls: Sequence[NewUrl]) -> int:
         """Check that the ids follow on; returns the first of them."""
@@ -323,10 +341,6 @@ class Store:
             row = (stamp(self._clock.utc()), reason, id)
             self._db.execute("UPDATE session SET ended = ?, reason = ? WHERE id = ?", row)
 
-    def sessions(self) -> list[CrawlSession]:
-        """All runs, oldest first."""
-        return read_sessions(self._db)
-
     def checkpoint(self, seq: int, parts: Parts) -> None:
         """Keep what a learner knows after it has seen the records up to `seq`, which must all be acknowledged."""
         if seq > self.last_seq:
@@ -340,24 +354,6 @@ class Store:
         self.warnings += passed_over
         return found
 
-    # ---- reading what is acknowledged
-
-    def records(self, after: int = -1) -> Iterator[Stored]:
-        """The acknowledged records after `after`, in order."""
-        return read_records(self._db, self._links.read, after)
-
-    def urls(self, chunk: int = 65_536) -> Iterator[UrlColumns]:
-        """All acknowledged URLs in order of id."""
-        return read_urls(self._db, chunk)
-
-    def hosts(self) -> list[str]:
-        """Host names by number."""
-        return read_hosts(self._db)
-
-    def answer_of(self, seq: int) -> Fetch | None:
-        """The answer of a record as it came. None if it had no body."""
-        return answer_at(self._db, self.folder, seq)
-
 
 def _surely_undone(error: OSError | sqlite3.Error) -> bool:
     """Whether the transaction has certainly not taken place. If this is not certain, the files keep their bytes and the
@@ -368,20 +364,3 @@ def _surely_undone(error: OSError | sqlite3.Error) -> bool:
 def _size(record: Record) -> int:
     """About as many bytes as the record needs in memory until it is packed."""
     return len(record.answer.body) if isinstance(record.answer, Fetch) else 0
-
-
-def _row(record: Record, session: int) -> tuple[Any, ...]:
-    """The columns of `visit` that depend on the record alone, in the order of VISIT_COLUMNS."""
-    r = record
-    return (
-        *(r.seq, session, r.asked, r.answered, r.outcome, r.reason, r.detail, r.status, r.parent, r.depth, r.score),
-        *(r.relevance, r.raw, _bytes(r.topics), r.critic, r.label, stamp(r.asked_at), r.seconds, r.title),
-    )
-
-
-def _bytes(topics: Floats | None) -> bytes | None:
-    return None if topics is None else np.asarray(topics, "<f4").tobytes()
-
-
-def _warc_row(archived: ArchivedAnswer | None) -> tuple[Any, ...]:
-    return (None,) * 4 if archived is None else (archived.file, archived.at, archived.length, archived.digest)

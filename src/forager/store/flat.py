@@ -12,8 +12,8 @@ class FlatFile:
     """Pieces are queued, then written, and then either accepted or cut off again.
 
     Invariant: bytes before `committed` never change. Bytes after it do not count; the next write replaces them, or the
-    next opening cuts them off. The place of a piece is known when it is queued, because `write` writes all pieces in
-    order.
+    next opening of the project removes them. The place of a piece is known when it is queued, because `write` writes
+    all pieces in order.
     """
 
     def __init__(self, path: Path, committed: int) -> None:
@@ -24,9 +24,8 @@ class FlatFile:
         found = os.fstat(self._file).st_size
         if found < committed:
             os.close(self._file)
-            raise ForagerError(f"{path} has {found} of the {committed} bytes it should: restore it from a copy")
-        if found > committed:
-            os.ftruncate(self._file, committed)
+            cure = "restore it from a copy, or let forager recover take in what is whole"
+            raise ForagerError(f"{path} has {found} of the {committed} bytes it should: {cure}")
 
     @property
     def end(self) -> int:

@@ -6,13 +6,13 @@ It only translates. It reads no files, knows no crawl and changes nothing.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.store.records import NewUrl, Record, Rejudged, Stored
+from forager.store.records import NewUrl, Record, RecordOutcome, Rejudged, Stored
 from forager.types import Failure, Ids, Judgement, Miss, Parts, Ragged, Redirect, ScoredLinks, Taken, Url, Visit
 
 _LEARNT = "strategy."  # before the names of the strategy's own parts in a checkpoint
@@ -42,7 +42,7 @@ def record_of(taken: Taken, names: UrlNames, *, seq: int, at: datetime) -> Recor
         asked=trace.asked,
         answered=trace.id,
         outcome=_kind(taken),
-        reason=str(outcome.reason) if isinstance(outcome, Miss) else _reason(answer),
+        reason=str(outcome.reason) if isinstance(outcome, Miss) else str(taken.passing or _reason(answer)),
         detail=outcome.detail if isinstance(outcome, Miss) else "",
         status=answer.status,
         parent=parent,
@@ -61,6 +61,8 @@ def record_of(taken: Taken, names: UrlNames, *, seq: int, at: datetime) -> Recor
         new_urls=_new_urls(taken, names),
         links=pack_links(taken.ids, taken.scored) if taken.scored else b"",
         redirects=[(trace.id, int(taken.ids[0]))] if moved else [],
+        rest=taken.rest,
+        attempt=taken.attempt,
     )
 
 
@@ -77,9 +79,9 @@ def rejudged_of(seq: int, judgement: Judgement, ids: Ids, scored: ScoredLinks) -
     return Rejudged(seq, *said, scored.label or "", pack_links(ids, scored))
 
 
-def _kind(taken: Taken) -> Literal["page", "miss", "moved", "retry"]:
+def _kind(taken: Taken) -> RecordOutcome:
     if isinstance(taken.outcome, Visit):
-        return "page"
+        return "passage" if taken.passing else "page"
     if isinstance(taken.outcome, Miss):
         return "miss"
     return "moved" if isinstance(taken.answer, Redirect) else "retry"
@@ -93,6 +95,8 @@ def _why(taken: Taken, judgement: Judgement | None, parent: int, names: UrlNames
     """For the archive: how we came to this URL, and what we think of it."""
     trace, seed = taken.trace, parent < 0
     why: dict[str, Any] = {"seed": seed, "depth": trace.depth}
+    if isinstance(taken.outcome, Miss):
+        why |= {"reason": str(taken.outcome.reason), "detail": taken.outcome.detail}
     if not seed:
         why |= {"parent": names[parent], "score": round(trace.score, 6)}
     if judgement:

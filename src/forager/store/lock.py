@@ -87,7 +87,7 @@ def holder(folder: Path) -> LockHolder | None:
             return None
     except Timeout:
         return _written(file)
-    except PermissionError:  # we may only read the project, so we cannot try the lock
+    except OSError:  # we may only read the project, so we cannot try the lock
         last = _written(file)
         return last if last and last.alive else None
 

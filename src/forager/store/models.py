@@ -91,7 +91,10 @@ class Checkpoints:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / CHECKPOINTS
-        for unfinished in self._folder.glob(f"*{UNFINISHED}"):  # left by a save that was killed
+
+    def tidy(self) -> None:
+        """Remove what a save that was killed has left."""
+        for unfinished in self._folder.glob(f"*{UNFINISHED}"):
             unfinished.unlink()
 
     def save(self, seq: int, parts: Parts) -> None:

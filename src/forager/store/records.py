@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from forager.errors import ForagerError
 from forager.types import Answer, Floats, Ids
 
-RecordOutcome: TypeAlias = Literal["page", "miss", "moved", "retry"]
+# passage: no page of the collection, but its links are followed; same: a page that has not changed since it was fetched
+RecordOutcome: TypeAlias = Literal["page", "miss", "moved", "retry", "passage", "same"]
 
 
 class StoreFull(ForagerError):  # noqa: N818 - it says what is the case
@@ -53,6 +54,10 @@ class Record(NamedTuple):
     new_urls: Sequence[NewUrl] = ()
     links: bytes = b""  # stored as they are
     redirects: Sequence[tuple[int, int]] = ()
+    rest: float = 0.0  # seconds that the host rests after a failure that may pass
+    attempt: int = 0  # how often the link has failed so far, if that counts
+    copy_of: int | None = None  # url id of a page with the same text
+    sketch: bytes | None = None  # of the text, to recognise copies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +99,19 @@ class Stored:
     new_urls: range  # ids of the URLs first found here
     links: bytes
     redirects: tuple[tuple[int, int], ...]
+    rest: float
+    attempt: int
+    copy_of: int | None
+    sketch: bytes | None
+    digest: str | None
+
+
+class ReturnedUrl(NamedTuple):
+    """A URL that waits again, although there was an answer."""
+
+    id: int
+    score: float
+    why: str  # "retry", "seed" or "refresh"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

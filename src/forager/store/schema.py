@@ -6,14 +6,22 @@ and migrated projects are the same.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
 from forager.errors import ForagerError
+from forager.store import warc
+from forager.store.damage import Database, damaged_database, row_checksum
+from forager.store.rows import SEALED_COLUMNS, seal_of
 
 DATABASE = "crawl.sqlite"
+SEALED_TOGETHER = 10_000  # URLs of an older project that have one checksum
+CHECKED = 256_000_000  # bytes of a database that is looked through when it is opened
 
 
 def _first(db: sqlite3.Connection) -> None:
@@ -64,29 +72,82 @@ def _no_texts(db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM file WHERE name = 'texts.bin'")
 
 
+def _rests_copies_and_returns(db: sqlite3.Connection) -> None:
+    """How long hosts rest, which pages are copies of others, and which URLs are asked for once more."""
+    for column in (
+        "rest REAL NOT NULL DEFAULT 0",  # seconds that the host rests after a failure that may pass
+        "attempt INTEGER NOT NULL DEFAULT 0",  # how often the link has failed so far, if that counts
+        "copy_of INTEGER",  # the URL whose page has the same text; null: none has
+        "sketch BLOB",  # of the text, to recognise copies
+    ):
+        db.execute(f"ALTER TABLE visit ADD COLUMN {column}")
+    # Before record `after` + 1 these URLs wait again.
+    db.execute("CREATE TABLE again(after INTEGER NOT NULL, id INTEGER NOT NULL, score REAL, why TEXT NOT NULL)")
+
+
+def _checksums(db: sqlite3.Connection) -> None:
+    """Rows and pieces of links get checksums, so that damage is seen. A seal is the checksum of the URLs of a group."""
+    db.execute("ALTER TABLE visit ADD COLUMN links_checksum INTEGER")
+    for table, columns in (("visit", SEALED_COLUMNS), ("redirect", "seq, source, target")):
+        db.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
+        db.create_function("of_row", -1, lambda *values: row_checksum(values), deterministic=True)
+        db.execute(f"UPDATE {table} SET checksum = of_row({columns})")
+    db.execute("CREATE TABLE seal(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, checksum INTEGER NOT NULL)")
+    rows = db.execute("SELECT id, host, text, score FROM url ORDER BY id")
+    while urls := rows.fetchmany(SEALED_TOGETHER):
+        whole = [(*url[:3], float("nan") if url[3] is None else url[3]) for url in urls]
+        db.execute("INSERT INTO seal VALUES (?, ?, ?)", seal_of(whole))
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    *(_first, _texts_and_redirects, _earlier_judgements, _no_texts),
+    *(_first, _texts_and_redirects, _earlier_judgements, _no_texts, _rests_copies_and_returns, _checksums),
 )
 VERSION = len(STEPS)
 
 
-def open_database(folder: Path, *, synchronous: str) -> sqlite3.Connection:
-    """The database of a project, made or brought up to date."""
+def open_database(folder: Path, *, synchronous: str, fresh: bool) -> Database:
+    """The database of a project, brought up to date. Only if `fresh`, one is made where there is none."""
     path = folder / DATABASE
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    if not fresh and not path.is_file():
+        raise _gone(path, "is missing")
+    db = _connect(path, f"?mode={'rwc' if fresh else 'rw'}")
     try:
+        if not fresh and not has_tables(db):
+            raise _gone(path, "is empty")
         db.execute("PRAGMA journal_mode = WAL")
         db.execute(f"PRAGMA synchronous = {synchronous}")
         db.execute("PRAGMA secure_delete = OFF")  # nothing is ever deleted
         db.execute("PRAGMA cache_size = -16000")
+        _check_quickly(db, path)
         migrate(db, path)
-    except sqlite3.DatabaseError as error:
+    except BaseException as error:
         db.close()
-        raise ForagerError(f"{path} cannot be opened: {error}; restore it from a copy") from error
-    except ForagerError:
-        db.close()
+        if isinstance(error, sqlite3.DatabaseError):
+            raise ForagerError(f"{path} cannot be opened: {error}") from error
         raise
     return db
+
+
+def _connect(path: Path, options: str) -> Database:
+    uri = path.resolve().as_uri() + options
+    db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=30, factory=Database)
+    db.path = path
+    return db
+
+
+def _check_quickly(db: Database, path: Path) -> None:
+    """Look for damage in the structure of the file: 7 ms a MB. In a large file it is found when it is come upon."""
+    if path.stat().st_size <= CHECKED:
+        found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise damaged_database(path, found)
+
+
+def _gone(path: Path, how: str) -> ForagerError:
+    return ForagerError(
+        f"{path} {how}, but its archive is there: restore it from a copy, or run forager recover {path.parent}, which "
+        "builds it again from the archive; nothing was changed"
+    )
 
 
 def migrate(db: sqlite3.Connection, path: Path) -> None:
@@ -107,22 +168,83 @@ def migrate(db: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def open_to_read(folder: Path) -> sqlite3.Connection:
-    """A connection that cannot write. A crawl may be running at the same time."""
+def open_to_read(folder: Path) -> Database:
+    """A connection that cannot write. A crawl may be running at the same time, and the folder may be read-only."""
     path = folder / DATABASE
     if not path.is_file():
-        raise ForagerError(f"{folder} holds no crawl yet: start one there with forager crawl")
-    db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
+        raise _no_crawl(path, "is missing")
+    try:
+        db = open_as_it_is(path)
+    except sqlite3.DatabaseError as error:
+        raise ForagerError(f"{path} cannot be read: {error}") from error
     try:
         found = version(db)
-    except sqlite3.DatabaseError as error:
+        if found == 0 and not has_tables(db):
+            raise _no_crawl(path, "is empty")
+        if found > VERSION:
+            raise newer(path, found)
+        if found < VERSION:
+            db = _brought_up_to_date(db, path)
+    except BaseException:
         db.close()
-        raise ForagerError(f"{path} cannot be read: {error}; restore it from a copy") from error
-    if found != VERSION:
-        db.close()
-        told = f"{path} has version {found}, this program reads {VERSION}: resume its crawl once to bring it up to date"
-        raise newer(path, found) if found > VERSION else ForagerError(told)
+        raise
+    db.reading = True
     return db
+
+
+def _no_crawl(path: Path, how: str) -> ForagerError:
+    if warc.is_there(path.parent):
+        return _gone(path, how)
+    return ForagerError(f"{path.parent} holds no crawl yet: start one there with forager crawl")
+
+
+def open_as_it_is(path: Path) -> Database:
+    """A database that is only read.
+
+    SQLite shares a file beside the database with those who write. In a folder that cannot be written, this file
+    cannot be made if it is not there. But then nobody writes either."""
+    db = _connect(path, "?mode=ro")
+    try:
+        version(db)
+        return db
+    except BaseException as error:
+        db.close()
+        if not isinstance(error, sqlite3.OperationalError) or path.with_name(f"{path.name}-shm").exists():
+            raise
+    log = path.with_name(f"{path.name}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return _connect(path, "?mode=ro&immutable=1")
+    return _copied(path, log)
+
+
+def _copied(path: Path, log: Path) -> Database:
+    """A copy elsewhere, with what only the log has."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in (path, log):
+            shutil.copyfile(file, Path(folder) / file.name)
+        with closing(_connect(Path(folder) / path.name, "")) as copy:
+            return _in_passing(copy, path)
+
+
+def _in_passing(db: Database, path: Path) -> Database:
+    """A copy without a name, which goes when it is closed."""
+    passing = sqlite3.connect("", isolation_level=None, check_same_thread=False, factory=Database)
+    passing.path = path
+    db.backup(passing)
+    return passing
+
+
+def _brought_up_to_date(db: Database, path: Path) -> Database:
+    """A copy of an older database that has been through all steps. The older one stays as it is, until a crawl goes
+    on."""
+    with closing(db):
+        passing = _in_passing(db, path)
+    migrate(passing, path)
+    return passing
+
+
+def has_tables(db: sqlite3.Connection) -> bool:
+    return bool(db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
 def version(db: sqlite3.Connection) -> int:

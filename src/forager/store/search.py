@@ -5,8 +5,10 @@ Queries are FTS5's: `deep learning`, `"deep learning"`, `deep OR machine`, `lear
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any, Self, TypeVar
 
 from forager.errors import ForagerError
 from forager.store.catalogue import Catalogue, Entry
+from forager.store.schema import open_as_it_is
 
 T = TypeVar("T")
 FILE = "search.sqlite"
@@ -42,6 +45,8 @@ class SearchIndex:
     def __init__(self, folder: Path) -> None:
         self._catalogue = Catalogue(folder)
         self._path = folder / FILE
+        # In a folder that cannot be written, the index goes when it is closed.
+        self._kept = os.access(folder, os.W_OK) and (os.access(self._path, os.W_OK) or not self._path.exists())
         try:
             self._db = self._open()
         except BaseException:
@@ -50,6 +55,8 @@ class SearchIndex:
 
     def _open(self) -> sqlite3.Connection:
         """The index, if it is undamaged and of this project; else an empty one in its place."""
+        if not self._kept:
+            return self._copied() or self._anew()
         db = sqlite3.connect(self._path, isolation_level=None, timeout=30)
         try:
             if self._usable(db):
@@ -62,10 +69,28 @@ class SearchIndex:
         db.close()
         return self._anew()
 
+    def _copied(self) -> sqlite3.Connection | None:
+        """A copy of the index that is there, if there is one that can be used."""
+        if not self._path.exists():
+            return None
+        db = _nameless()
+        try:
+            with closing(open_as_it_is(self._path)) as found:
+                found.backup(db)
+            if self._usable(db):
+                return db
+        except (sqlite3.DatabaseError, ForagerError):
+            pass
+        db.close()
+        return None
+
     def _anew(self) -> sqlite3.Connection:
-        for suffix in ("", "-wal", "-shm"):
-            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        db = sqlite3.connect(self._path, isolation_level=None, timeout=30)
+        if not self._kept:
+            db = _nameless()
+        else:
+            for suffix in ("", "-wal", "-shm"):
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+            db = sqlite3.connect(self._path, isolation_level=None, timeout=30)
         self._make(db)
         return db
 
@@ -165,6 +190,11 @@ class SearchIndex:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _nameless() -> sqlite3.Connection:
+    """A database without a name, which goes when it is closed."""
+    return sqlite3.connect("", isolation_level=None)
 
 
 def _hits(rows: sqlite3.Cursor) -> Iterator[Hit]:

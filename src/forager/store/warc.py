@@ -6,12 +6,11 @@ takes at its fastest (`python -m bench.store`). Every record can be read by its 
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 from base64 import b32encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha1
@@ -20,10 +19,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from fastwarc.warc import ArchiveIterator
 from isal import igzip_lib
 
 from forager.store.flat import FlatFile
+from forager.store.members import ArchivedRecords, records_in
 from forager.store.records import Record, stamp
 from forager.types import Answer, Exchange, Fetch, Url
 
@@ -54,6 +53,11 @@ def digest(payload: bytes) -> str:
     return "sha1:" + b32encode(sha1(payload).digest()).decode()
 
 
+def is_there(folder: Path) -> bool:
+    """Whether a project has an archive with anything in it."""
+    return any(path.stat().st_size for path in (folder / FOLDER).glob("*.warc.gz"))
+
+
 class WarcFiles:
     """The archive of a project: files that are filled one after the other, up to about `rotate` bytes each.
 
@@ -63,19 +67,15 @@ class WarcFiles:
     def __init__(self, folder: Path, committed: Mapping[str, int], *, project: UUID, rotate: int = ROTATE) -> None:
         self._folder, self._project, self._rotate = folder, project, rotate
         self.software = "forager"
-        (folder / FOLDER).mkdir(exist_ok=True)
-        self._number = self._last_committed(committed)
+        self._number = max(filter(None, map(number_of, committed)), default=0)
         self._open: list[FlatFile] = []
         if self._number:
             self._open.append(FlatFile(folder / name(self._number), committed[name(self._number)]))
 
-    def _last_committed(self, committed: Mapping[str, int]) -> int:
-        """The number of the last file that was committed. Later files are removed."""
-        last = max((number for number in map(_number, committed) if number), default=0)
-        for path in (self._folder / FOLDER).iterdir():
-            if (_number(f"{FOLDER}/{path.name}") or 0) > last:
-                path.unlink()
-        return last
+    @property
+    def end(self) -> tuple[int, int]:
+        """Number and accepted length of the last file."""
+        return (self._number, self._open[-1].committed) if self._open else (0, 0)
 
     def queue(self, record: Record) -> ArchivedAnswer | None:
         """Queue the WARC records of an answer. None if there is nothing to keep."""
@@ -86,6 +86,12 @@ class WarcFiles:
         file = self._current(record.asked_at)
         at = file.queue(members)
         return ArchivedAnswer(self._number, at, len(members), summed)
+
+    def queue_beside(self, answer: Answer, why: str, at: datetime) -> None:
+        """Queue the WARC records of an answer that belongs to no record of the crawl."""
+        packed = _packed(answer, {"aside": True, "why": why}, f"{why} {answer.url}", at, self._project)
+        if packed is not None:
+            self._current(at).queue(packed[0])
 
     def _current(self, now: datetime) -> FlatFile:
         if not self._open or self._open[-1].end >= self._rotate:
@@ -99,7 +105,7 @@ class WarcFiles:
         for file in self._open:
             file.write(sync=sync)
         if sync and any(file.committed == 0 for file in self._open):
-            _sync_folder(self._folder / FOLDER)
+            sync_folder(self._folder / FOLDER)
 
     def accept(self) -> None:
         for file in self._open:
@@ -121,12 +127,13 @@ class WarcFiles:
             file.close()
 
 
-def _number(file: str) -> int | None:
+def number_of(file: str) -> int | None:
+    """The number of a WARC file, from its path within the project. None if it is no such file."""
     match = _NAME.fullmatch(file.removeprefix(f"{FOLDER}/"))
     return int(match[1]) if match and file.startswith(FOLDER) else None
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Bring the names of new files to the disk: without it a power cut loses a file whose bytes are safe."""
     opened = os.open(folder, os.O_RDONLY)
     try:
@@ -149,25 +156,38 @@ def warcinfo(file: str, project: UUID, software: str, now: datetime) -> bytes:
 def pack(record: Record, project: UUID) -> tuple[bytes, str] | None:
     """The gzip members for one answer, and the digest of its payload. The same record gives the same bytes.
     None if there is nothing to keep."""
-    answer = record.answer
+    return _packed(record.answer, record.why, str(record.seq), record.asked_at, project)
+
+
+def _packed(
+    answer: Answer | None, why: Mapping[str, Any], name: str, asked_at: datetime, project: UUID
+) -> tuple[bytes, str] | None:
     exchange = _exchange(answer)
     if answer is None or exchange is None:
         return None
     body = answer.body if isinstance(answer, Fetch) else b""
     cut = "" if isinstance(answer, Fetch) else _CUT
-    summed, at = digest(body), _date(record.asked_at)
-    urn = _urn(project, f"{record.seq} response")
+    summed, at = digest(body), _date(asked_at)
+    urn = _urn(project, f"{name} {at} response")  # a project put back from a copy may give a number twice
     target = f"WARC-Target-URI: {answer.url}\r\n"
     place = f"{target}WARC-IP-Address: {exchange.address}\r\n" if exchange.address else target
     response = f"{place}WARC-Payload-Digest: {summed}\r\n{_HTTP_RESPONSE}{cut}"
     beside = f"WARC-Concurrent-To: {urn}\r\n"
-    ids = [_urn(project, f"{record.seq} {kind}") for kind in ("request", "metadata")]
-    why = _json({**record.why, "answer": _facts(answer)})
+    ids = [_urn(project, f"{urn} {kind}") for kind in ("request", "metadata")]
+    shown = answer.rendered if isinstance(answer, Fetch) else None
+    reasons = _json({**why, "answer": _facts(answer)})
     return (
         _member("response", urn, at, response, exchange.response, body)
         + _member("request", ids[0], at, place + beside + _HTTP_REQUEST, exchange.request)
-        + _member("metadata", ids[1], at, target + beside + _JSON, why)
+        + (b"" if shown is None else _conversion(project, urn, at, target, shown))
+        + _member("metadata", ids[1], at, target + beside + _JSON, reasons)
     ), summed
+
+
+def _conversion(project: UUID, urn: str, at: str, target: str, shown: bytes) -> bytes:
+    """What a browser made of a page."""
+    head = f"{target}WARC-Refers-To: {urn}\r\nContent-Type: text/html; charset=utf-8\r\n"
+    return _member("conversion", _urn(project, f"{urn} conversion"), at, head, shown)
 
 
 _HTTP_RESPONSE = "Content-Type: application/http; msgtype=response\r\n"
@@ -247,32 +267,37 @@ _encode = json.JSONEncoder(ensure_ascii=False, default=_plain, allow_nan=False).
 
 
 def unpack(members: bytes) -> Fetch | None:
-    """The answer in the bytes of its records. None if it had no body."""
-    blocks = {r.headers["WARC-Type"]: (r.headers, r.reader.read()) for r in _records(members)}
-    head, block = blocks["response"]
-    facts = json.loads(blocks["metadata"][1])["answer"]
+    """The answer in the bytes of its records. None if it had no body. A `DamagedError` if they are not whole."""
+    return answer_in(records_in(members))
+
+
+def answer_in(records: ArchivedRecords) -> Fetch | None:
+    """The answer as it came. None if it had no body."""
+    facts = records.facts
     if "content_type" not in facts:
         return None
-    end = block.index(b"\r\n\r\n") + 4
-    exchange = Exchange(blocks["request"][1], block[:end], head.get("WARC-IP-Address") or "")
+    head, body = records.split()
+    exchange = Exchange(records.request.block, head, records.response.head.get("WARC-IP-Address", ""))
     return Fetch(
-        Url(head["WARC-Target-URI"]),
-        block[end:],
+        Url(records.url),
+        body,
         facts["content_type"],
-        facts["charset"],
+        facts.get("charset", ""),
         facts["status"],
         facts["seconds"],
         exchange if facts["live"] else None,
+        None if records.conversion is None else records.conversion.block,
+    )
+
+
+def is_genuine(records: ArchivedRecords, project: UUID) -> bool:
+    """Whether this project has written them: only it can give these ids. A page may hold bytes that look like records.
+    Projects before version 0.2 gave other ids."""
+    return records.metadata.head.get("WARC-Record-ID") == _urn(
+        project, f"{records.response.head.get('WARC-Record-ID')} metadata"
     )
 
 
 def reasons(members: bytes) -> dict[str, Any]:
     """Why the page was fetched, and how it was judged: what the metadata record says."""
-    blocks = {r.headers["WARC-Type"]: r.reader.read() for r in _records(members)}
-    found: dict[str, Any] = json.loads(blocks["metadata"])
-    return found
-
-
-def _records(members: bytes) -> Iterable[Any]:
-    found: Iterable[Any] = ArchiveIterator(io.BytesIO(members), parse_http=False)
-    return found
+    return records_in(members).why

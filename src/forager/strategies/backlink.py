@@ -1,4 +1,6 @@
-"""Backlink: a link is as good as the number of pages that link to its target. Cho, Garcia-Molina & Page (1998).
+"""Links to what most pages link to: for pages that are linked from everywhere, whatever their topic.
+
+Cho, Garcia-Molina & Page (1998): a link is as good as the number of pages that link to its target.
 
     priority(v) = |{u fetched : u -> v}|
 

@@ -1,4 +1,6 @@
-"""Best-first: a link is as good as the page it was found on. The baseline of Chakrabarti, Punera & Subramanyam (2002).
+"""Links of the most relevant pages first: the default, sound if relevant pages link to relevant pages.
+
+The baseline of Chakrabarti, Punera & Subramanyam (2002): a link is as good as the page it was found on.
 
     priority(v) = Pr(c*|u)
 

@@ -1,4 +1,4 @@
-"""Breadth-first: links in the order in which they were found.
+"""Links in the order in which they were found: for all of a small site, or as a yardstick.
 
     priority(v) = 0
 

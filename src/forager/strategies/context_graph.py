@@ -1,4 +1,6 @@
-"""Context graph: how many links is this page away from a target? Diligenti, Coetzee, Lawrence, Giles & Gori (2000).
+"""Guesses how many links away a target is: a yardstick for taught strategies; needs `forager train`.
+
+Diligenti, Coetzee, Lawrence, Giles & Gori (2000).
 
 Layer 0 of the ground has the targets, layer i the pages that are i links away from a target, up to N. Only words from
 pages of the layers 0 to `vocabulary` count. A page u is represented by the m of these words with the largest TF-IDF,

@@ -1,4 +1,4 @@
-"""Distiller: best-first, but from time to time the unvisited links of the best hubs move to the front.
+"""Best-first, and from time to time the links of the best hubs: for topics with good lists of links.
 
 Chakrabarti, van den Berg & Dom (1999): HITS weighted by relevance. Over the pages fetched, with R(u) the relevance of u
 and w(u,v) the weight of its link to v (1 without the option `arc`):

@@ -1,4 +1,6 @@
-"""Fish-Search: a school of fish that breeds where there is food and dies where there is none. De Bra & Post (1994).
+"""Goes on around relevant pages and gives up elsewhere (Fish-Search): for a quick look around good pages.
+
+De Bra & Post (1994): a school of fish that breeds where there is food and dies where there is none.
 
 A page u has a depth: the number of links that may be followed from it without finding a relevant page. A seed has depth
 D. With width W and a = 1.5, for the links of u in the order of the page:

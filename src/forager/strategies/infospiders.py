@@ -1,4 +1,6 @@
-"""InfoSpiders: agents that live on relevance, learn while they crawl, and multiply. Menczer & Belew (2000).
+"""Agents that live on relevance, learn while they crawl, and multiply: for studies of such agents.
+
+InfoSpiders, Menczer & Belew (2000).
 
 *What an agent expects.* An agent has a name, energy E, keywords k_1..k_m, and a net of one unit with a weight for each
 keyword and a bias. For a link l:

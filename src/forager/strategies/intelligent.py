@@ -1,5 +1,6 @@
-"""Intelligent crawling: learn during the crawl which events come before the pages that satisfy a predicate.
-Aggarwal, Al-Garawi & Yu (2001).
+"""Learns during the crawl what comes before relevant pages: for any topic, and some hundred pages or more.
+
+Aggarwal, Al-Garawi & Yu (2001): which events come before the pages that satisfy a predicate?
 
 C is the predicate Pr(c*|v) >= tau. Of the n pages reached by a link, n_C satisfy C, n_E showed an event E before they
 were fetched, and n_CE both. With p = Pr(C) = (n_C + 1/2) / (n + 1) and alpha pages of doubt:

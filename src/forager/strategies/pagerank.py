@@ -1,4 +1,4 @@
-"""PageRank: a link is as good as the rank of its target in the part of the web that was seen so far.
+"""Links to pages of high PageRank in what was seen so far: for important pages, whatever their topic.
 
 Cho, Garcia-Molina & Page (1998). Over the N URLs seen, with F_i the number of pages that i links to:
 

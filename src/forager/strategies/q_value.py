@@ -1,4 +1,6 @@
-"""The reinforcement spider: what can be gained by following this link? Rennie & McCallum (1999).
+"""Guesses what can be gained behind a link: for sites that are built alike; needs `forager train`.
+
+The reinforcement spider of Rennie & McCallum (1999).
 
 The value of a link of the ground is what lies behind it, discounted by distance:
 

@@ -1,4 +1,4 @@
-"""Random: links in a random order. Every other strategy should be better.
+"""Links in a random order: only to compare with, because every other strategy should be better.
 
     priority(v) = h(seed, v), uniform in [0, 1)
 

@@ -1,4 +1,6 @@
-"""Shark-Search: Fish-Search with graded scores that links inherit from pages. Hersovici et al. (1998).
+"""Scores links by the words near them and the pages above (Shark-Search): for a topic that fits in a few words.
+
+Hersovici et al. (1998): Fish-Search with graded scores that links inherit from pages.
 
 sim(q,d) is the TF-IDF cosine of a text d with the query q. For a link (u,v):
 

@@ -21,12 +21,12 @@ from uuid import uuid4
 
 from forager.clock import Clock
 from forager.config import CrawlConfig
-from forager.crawl.asking import HOPS
+from forager.crawl.step import HOPS
 from forager.errors import ForagerError
 from forager.fetch import make_http
 from forager.fetch.http import HttpFetcher
 from forager.fetch.replay import RecordPlace, Replay, open_recording
-from forager.fetch.robots import EVERYTHING, LARGEST, Robots
+from forager.fetch.robots import EVERYTHING, LARGEST, Robots, RobotsRules
 from forager.files import append_whole, replace_whole
 from forager.store import Record
 from forager.store.warc import pack, warcinfo
@@ -79,13 +79,20 @@ class PoliteFetcher:
     async def fetch(self, url: Url) -> Answer:
         """The answer of the network, or a failure if robots.txt forbids the request."""
         async with self._turn:
-            rules = await self._robots.rules(url) if self._robots else EVERYTHING
+            rules = await self._rules(url)
             if rules.problem is not None:
                 told = f"robots.txt: {rules.problem.reason} {rules.problem.detail}".rstrip()
                 return Failure(url, rules.problem.reason, told, rules.problem.retry_after)
             if not rules.allows(url):
                 return Failure(url, Reason.ROBOTS, "robots.txt does not allow it")
             return await self._in_turn(self._fetcher.fetch, url)
+
+    async def _rules(self, url: Url) -> RobotsRules:
+        """What robots.txt says, also through redirects."""
+        rules = None if self._robots else EVERYTHING
+        while self._robots and rules is None:
+            rules = await self._robots.rules(url)
+        return rules or EVERYTHING
 
     async def _in_turn(self, ask: Callable[[Url], Awaitable[Answer]], url: Url) -> Answer:
         name, now = host(url), self._clock.now()

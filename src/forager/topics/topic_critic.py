@@ -125,6 +125,9 @@ def found_by_topic(project: CrawlFolder) -> dict[str, int]:
         return {}
     classes = models.load(file, kind=KIND, version=VERSION)["told"]["classes"]
     focus = focus_of(topic)
+    if len(focus) == 1:
+        with Catalogue(project.folder) as catalogue:
+            return {focus[0]: catalogue.count(min_relevance=RELEVANT)}
     member = np.array([[in_focus(name, [wanted]) for name in classes] for wanted in focus], np.float32)
     found = Counter(dict.fromkeys(focus, 0))
     with Catalogue(project.folder) as catalogue:

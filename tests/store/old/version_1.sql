@@ -1,6 +1,6 @@
 BEGIN TRANSACTION;
 CREATE TABLE file(name TEXT PRIMARY KEY, length INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO "file" VALUES('links.bin',8);
+INSERT INTO "file" VALUES('links.bin',56);
 CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 INSERT INTO "host" VALUES(0,'old.test');
 CREATE TABLE project(id TEXT NOT NULL);
@@ -13,8 +13,8 @@ INSERT INTO "url" VALUES(1,0,'http://old.test/1',0.5);
 INSERT INTO "url" VALUES(2,0,'http://old.test/2',1.0);
 INSERT INTO "url" VALUES(3,0,'http://old.test/3',1.5);
 CREATE TABLE visit(seq INTEGER PRIMARY KEY, session INTEGER NOT NULL, asked INTEGER NOT NULL, answered INTEGER NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, status INTEGER NOT NULL, parent INTEGER NOT NULL, depth INTEGER NOT NULL, score REAL, relevance REAL, raw REAL, topics BLOB, critic TEXT NOT NULL, label TEXT NOT NULL, asked_at TEXT NOT NULL, seconds REAL NOT NULL, title TEXT NOT NULL, new_from INTEGER NOT NULL, new_to INTEGER NOT NULL, links_at INTEGER NOT NULL, links_length INTEGER NOT NULL, warc INTEGER, warc_at INTEGER, warc_length INTEGER, digest TEXT);
-INSERT INTO "visit" VALUES(0,1,0,0,'page','','',200,-1,0,1.0,0.5,0.4,X'0000000000000000','nb-0','','2024-01-01T00:00:00.000000+00:00',0.25,'Old page 0',1,3,0,4,NULL,NULL,NULL,NULL);
-INSERT INTO "visit" VALUES(1,1,1,1,'page','','',200,0,1,1.0,0.6,0.4,X'0000000000000000','nb-0','','2024-01-01T00:00:01.000000+00:00',0.25,'Old page 1',3,4,4,4,NULL,NULL,NULL,NULL);
+INSERT INTO "visit" VALUES(0,1,0,0,'page','','',200,-1,0,1.0,0.5,0.4,X'0000000000000000','nb-0','','2024-01-01T00:00:00.000000+00:00',0.25,'Old page 0',1,3,0,28,NULL,NULL,NULL,NULL);
+INSERT INTO "visit" VALUES(1,1,1,1,'page','','',200,0,1,1.0,0.6,0.4,X'0000000000000000','nb-0','','2024-01-01T00:00:01.000000+00:00',0.25,'Old page 1',3,4,28,28,NULL,NULL,NULL,NULL);
 CREATE INDEX visit_asked ON visit(asked);
 CREATE INDEX visit_answered ON visit(answered);
 COMMIT;

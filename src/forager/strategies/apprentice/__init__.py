@@ -1,4 +1,6 @@
-"""The apprentice of Chakrabarti, Punera & Subramanyam (2002): it learns on the job which links pay.
+"""Learns during the crawl which links of a page pay: for any topic, and some hundred pages or more.
+
+The apprentice of Chakrabarti, Punera & Subramanyam (2002).
 
 The critic judges pages after they are fetched. The apprentice sees only the page u with a link (u,v), and predicts what
 the critic will say of v. Its features are the words around the link, each with its offset in the leaves of the page.

@@ -1,4 +1,6 @@
-"""The path forager, a thesis by Sajjanhar (2008): learn from shown paths how pages follow one another up to a goal.
+"""Follows ways that you have shown, step by step to a goal: needs `forager teach` and `forager train`.
+
+The path forager, a thesis by Sajjanhar (2008): how pages follow one another up to a goal.
 
 A conditional random field gives a label to each page and each link of a path. The labels are milestones, goal, fail,
 and prefix(c) for pages on the way to c. In *dual states* each label c is a page-state, and a link-state for links to

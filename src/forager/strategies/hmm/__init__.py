@@ -1,4 +1,6 @@
-"""A hidden Markov model of the way to a target. Liu, Janssen & Milios (2006).
+"""Guesses how far a target is, by a hidden Markov model: a yardstick for memm and crf; needs `forager train`.
+
+Liu, Janssen & Milios (2006).
 
 The hidden state T_i of a page says that a target is i links away; the last state means "that many or more". What is
 seen of a page is the cluster it belongs to: latent semantic indexing turns its words into a point, and X-means finds

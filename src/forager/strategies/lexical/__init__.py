@@ -1,4 +1,6 @@
-"""The crawler of a thesis on lexical profiles of web directories: links by the levels of a topic path.
+"""Scores links by the levels of a topic path: for a narrow topic of a directory; needs the lexical critic.
+
+The crawler of a thesis on lexical profiles of web directories.
 
 The topic is a path of a directory, such as science.biology.botany; its target is level 1, its parent level 2, and so
 on. A critic has the terms of each level. A link has three levels: that of the words around it (context),

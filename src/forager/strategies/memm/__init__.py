@@ -1,4 +1,6 @@
-"""How far is this link from a target, seen from the path to it? Liu, Milios & Korba (2008): a MEMM over hop distance.
+"""Guesses from the path how far a target is: for ways that are alike everywhere; needs `forager train`.
+
+Liu, Milios & Korba (2008): a MEMM over hop distance.
 
 The hidden state T_j of a page says that a target is j links away; the last state means "that many or more". A maximum
 entropy Markov model gives the chance p(s'|s,o) of the next state from the state before and the observations o, which

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, Self
@@ -30,6 +31,7 @@ from forager.web import text
 from forager.web.page.bounds import PageLimits, cut, tame
 from forager.web.page.declared import Declarations, declarations
 from forager.web.page.decode import MAGIC, decode, is_binary
+from forager.web.page.listing import parse_listing
 from forager.web.page.packed import pack, unpack
 from forager.web.page.tree import DocumentParts, FoundLink, TreeWalk
 from forager.web.urls import RULES, UrlRules
@@ -52,8 +54,13 @@ _CONTROLS = dict.fromkeys(code for code in (*range(32), *range(127, 160)) if not
 def parse(
     fetch: Fetch, rules: UrlRules = RULES, *, comments: bool = False, limits: PageLimits = LIMITS
 ) -> Page | Failure:
-    """The page in an answer, or why it has none. With `comments`, comments are leaves too, as in the apprentice
-    paper."""
+    """The page in an answer, or why it has none; a sitemap or a feed is a page of links (`is_listing`). With
+    `comments`, comments are leaves too, as in the apprentice paper."""
+    if fetch.rendered is not None:
+        fetch = replace(fetch, body=fetch.rendered, content_type="text/html", charset="utf-8", rendered=None)
+    listing = None if _type(fetch) in _HTML else parse_listing(fetch, rules, largest=limits.bytes)
+    if listing is not None:
+        return listing
     refused = _refuse(fetch, limits.bytes)
     if refused:
         return Failure(fetch.url, *refused, seconds=fetch.seconds)

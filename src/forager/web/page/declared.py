@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
-from forager.types import Url
+import numpy as np
+
+from forager.types import Links, Page, Url
 from forager.web.urls import UrlRules
 
 SOON = 10  # seconds; a refresh after more is a page that is to be read
@@ -69,3 +71,31 @@ def _refresh(texts: Iterable[str], url: Url, base: Url, rules: UrlRules) -> Url 
                 is_soon = len(delay) <= len(str(SOON)) and int(delay or 0) <= SOON
                 return target if is_soon and target != url else None
     return None
+
+
+# ---- as links -------------------------------------------------------------------------------------------------------
+
+FEED = "feed"
+DECLARED = ("canonical", "refresh", "alternate", "next")  # what `rel` says of such a link
+
+
+def followable(page: Page) -> Links:
+    """The links of a page, and after them what its head names: canonical URL, refresh, other languages, next and
+    previous, feeds. These have no anchor, and are taken for a part of the first leaf."""
+    if page.canonical is None and not (page.refresh or page.alternates or page.neighbours or page.feeds):
+        return page.links
+    named: list[tuple[str, Url | None]] = [("canonical", page.canonical), ("refresh", page.refresh)]
+    named += [("alternate", url) for url in page.alternates] + [("next", url) for url in page.neighbours]
+    named += [(FEED, url) for url in page.feeds]
+    more = [(rel, url) for rel, url in named if url is not None and url != page.url]
+    if not more:
+        return page.links
+    links, leaf = page.links, np.zeros(len(more), np.int32)
+    return Links(
+        (*links.targets, *(url for _, url in more)),
+        (*links.anchors, *("" for _ in more)),
+        np.concatenate((links.first_leaf, leaf)),
+        np.concatenate((links.last_leaf, leaf)),
+        (*links.tag_paths, *("html head link" for _ in more)),
+        (*links.rels, *(rel for rel, _ in more)),
+    )

@@ -59,7 +59,7 @@ class ProceduralWeb:
         if "location" in headers:
             return Redirect(url, Url(headers["location"]), status, seconds)
         if status >= 500:
-            return Failure(url, Reason.SERVER_ERROR, f"status {status}", float(headers["retry-after"]), seconds)
+            return Failure(url, Reason.SERVER_ERROR, f"status {status}", 10.0, seconds, status)
         if status >= 400:
             return Failure(url, Reason.NOT_FOUND, f"status {status}", seconds=seconds)
         kind, _, charset = headers["content-type"].partition("; charset=")
@@ -85,8 +85,7 @@ class ProceduralWeb:
     def _not_a_page(self, host: Host, spot: Spot) -> tuple[int, dict[str, str], bytes]:
         match spot.kind:
             case SpotKind.BROKEN:
-                wait = str(10 + 10 * (spot.a % 12))
-                return 503, {**_HTML, "retry-after": wait}, b"<html><h1>Try again later</h1></html>"
+                return 500, dict(_HTML), b"<html><h1>Something went wrong</h1></html>"
             case SpotKind.FILE if spot.a % 3:
                 return 200, {"content-type": "application/pdf"}, b"%PDF-1.4\n%%EOF\n"
             case SpotKind.FILE:

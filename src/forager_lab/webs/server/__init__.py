@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Self
 
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
+from forager_lab.webs.server.faults import Fault, FaultPlan, faulty
 from forager_lab.webs.server.http import (
     HttpRequest,
     HttpResponse,
@@ -64,7 +65,7 @@ class Connection(asyncio.Protocol):
         # without a buffer, pause_writing means "not all is sent yet" and resume_writing "now all is sent"
         transport.set_write_buffer_limits(high=0)
         self._server.connections.add(self)
-        if not self._server.listening:  # it was accepted while the server was closing
+        if not self._server.listening or self._is_away(""):  # or it was accepted while the server was closing
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -94,11 +95,40 @@ class Connection(asyncio.Protocol):
             if len(self._waiting) == _MOST_WAITING:
                 self.transport.resume_reading()
             response = self._server.responder.to(self._current)
+            fault = self._fault(self._current)
+            if fault is not None:
+                self._go_wrong(fault, response)
+                return
             seconds = response.seconds * self._server.slowness
             if seconds > 0:
                 self._timer = asyncio.get_running_loop().call_later(seconds, self._after_delay, response)
             else:
                 self._send(self._current, response)
+
+    def _is_away(self, host: str) -> bool:
+        return self._server.faults is not None and self._server.faults.is_away(host)
+
+    def _fault(self, request: HttpRequest) -> Fault | None:
+        """What goes wrong with a request, if anything does."""
+        faults = self._server.faults
+        if faults is None:
+            return None
+        fault = faults.fault(f"{request.host}{request.target}")
+        return Fault.RESET if faults.is_away(request.host) else fault
+
+    def _go_wrong(self, fault: Fault, response: HttpResponse) -> None:
+        """Let a request go wrong; with most faults its connection ends."""
+        assert self._current is not None
+        if fault is Fault.SILENCE:
+            return  # until the client has had enough
+        if fault is Fault.RESET:
+            self.transport.abort()
+            return
+        self._send(self._current, faulty(fault, response))
+        if fault in (Fault.CUT, Fault.LONGER):
+            self.transport.close()
+        else:
+            self._respond_to_next()
 
     def _after_delay(self, response: HttpResponse) -> None:
         if self._current is not None and not self.transport.is_closing():
@@ -153,8 +183,16 @@ class Server:
     """Listens inside `async with`."""
 
     def __init__(
-        self, web: ProceduralWeb, port: int = 0, *, slowness: float = 1.0, log: Path | None = None, cache: bool = False
+        self,
+        web: ProceduralWeb,
+        port: int = 0,
+        *,
+        slowness: float = 1.0,
+        log: Path | None = None,
+        cache: bool = False,
+        faults: FaultPlan | None = None,
     ) -> None:
+        self.faults = faults
         self.responder = Responder(web, cache)
         self.slowness = slowness
         self.port = port  # 0: any free port, which is known once the server listens

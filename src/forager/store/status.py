@@ -1,0 +1,163 @@
+"""A project in numbers, for people and programs. It is read in a few passes: a million URLs take a second or two."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from forager.store.lock import LockHolder, holder
+from forager.store.reading import NAN, read_sessions
+from forager.store.records import CrawlSession, moment
+from forager.types import RELEVANT, Reason
+from forager.web.urls import site
+
+MOST_SITES = 10  # that are listed
+_NOT_ASKED = (Reason.ROBOTS, Reason.FORBIDDEN)
+_PARTS = (
+    "SELECT session, outcome, reason, count(*), count(relevance), total(relevance), total(relevance >= ?),"
+    " max(asked_at) FROM visit GROUP BY session, outcome, reason"
+)
+
+
+@dataclass(frozen=True)
+class SessionFigures:
+    """What one session has brought."""
+
+    answers: int = 0
+    pages: int = 0
+    last: datetime | None = None  # when its last answer was asked for; None: it had none
+
+
+@dataclass(frozen=True)
+class ProjectStatus:
+    """What a project contains, in numbers, and who is working on it."""
+
+    outcomes: Mapping[str, int]
+    reasons: Mapping[str, int]  # of answers without a page
+    urls: int  # known
+    waiting: int  # of them, not asked for yet
+    hosts: int
+    relevant: int  # pages that are at least RELEVANT
+    relevance: float  # mean over the pages; nan: none was judged
+    sites: Mapping[str, int]  # pages by site, the largest first
+    bytes: Mapping[str, int]  # by file that is committed
+    disk: Mapping[str, int]  # bytes by file or folder of the project
+    sessions: tuple[CrawlSession, ...]
+    figures: Mapping[int, SessionFigures]  # by session
+    running: LockHolder | None
+
+    @property
+    def pages(self) -> int:
+        return self.outcomes.get("page", 0)
+
+    @property
+    def requests(self) -> int:
+        """How many were made for links. What robots.txt or the guard refuses is not asked for."""
+        return sum(self.outcomes.values()) - sum(self.reasons.get(reason, 0) for reason in _NOT_ASKED)
+
+
+class _Part(NamedTuple):
+    """The answers of one session with one outcome for one reason."""
+
+    session: int
+    outcome: str
+    reason: str
+    answers: int
+    judged: int
+    relevance: float  # summed
+    relevant: float
+    last: str  # when the last one was asked for
+
+
+def read_status(db: sqlite3.Connection, folder: Path) -> ProjectStatus:
+    """The figures of a project, from its database and its folder."""
+    one = db.execute
+    parts = [_Part(*row) for row in one(_PARTS, (RELEVANT,))]
+    pages = [part for part in parts if part.outcome == "page"]
+    judged = sum(part.judged for part in pages)
+    urls = one("SELECT coalesce(max(id), -1) + 1 FROM url").fetchone()[0]
+    return ProjectStatus(
+        outcomes=_counts((part.outcome, part.answers) for part in parts),
+        reasons=_counts((part.reason, part.answers) for part in parts if part.reason),
+        urls=urls,
+        waiting=max(0, urls - _settled(db)),
+        hosts=one("SELECT count(*) FROM host").fetchone()[0],
+        relevant=sum(int(part.relevant) for part in pages),
+        relevance=sum(part.relevance for part in pages) / judged if judged else NAN,
+        sites=dict(_sites(db)),
+        bytes=dict(one("SELECT name, length FROM file ORDER BY name")),
+        disk=_disk(folder),
+        sessions=tuple(read_sessions(db)),
+        figures=_figures(parts),
+        running=holder(folder),
+    )
+
+
+def _counts(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The sum for each name, the largest first."""
+    sums: Counter[str] = Counter()
+    for name, count in pairs:
+        sums[name] += count
+    return dict(sums.most_common())
+
+
+def _figures(parts: list[_Part]) -> dict[int, SessionFigures]:
+    return {
+        session: SessionFigures(
+            sum(part.answers for part in parts if part.session == session),
+            sum(part.answers for part in parts if part.session == session and part.outcome == "page"),
+            moment(max(part.last for part in parts if part.session == session)),
+        )
+        for session in {part.session for part in parts}
+    }
+
+
+def _settled(db: sqlite3.Connection) -> int:
+    """How many URLs need not be asked for any more: they have an answer, or led to another URL."""
+    return sum(
+        sign * db.execute(sql).fetchone()[0]
+        for sign, sql in (
+            (1, "SELECT count(DISTINCT answered) FROM visit"),
+            (1, "SELECT count(DISTINCT source) FROM redirect WHERE source NOT IN (SELECT answered FROM visit)"),
+            (-1, "SELECT count(DISTINCT answered) FROM visit v WHERE outcome = 'retry' AND NOT EXISTS"
+                 " (SELECT 1 FROM visit w WHERE w.answered = v.answered AND w.outcome <> 'retry')"),
+        )
+    )  # fmt: skip
+
+
+def _sites(db: sqlite3.Connection) -> list[tuple[str, int]]:
+    """The sites with most pages. To find the site of a name takes long, so names are grouped by their last two parts
+    first: a site is never in two groups."""
+    rows = db.execute(
+        "SELECT h.name, n FROM (SELECT u.host AS host, count(*) AS n FROM visit v JOIN url u ON u.id = v.answered"
+        " WHERE v.outcome = 'page' GROUP BY u.host) JOIN host h ON h.id = host"
+    )
+    groups: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+    for name, pages in rows:
+        groups[".".join(name.split(".")[-2:])].append((name, pages))
+    best: list[tuple[str, int]] = []
+    for group in sorted(groups.values(), key=lambda group: -sum(pages for _, pages in group)):
+        if len(best) == MOST_SITES and sum(pages for _, pages in group) < best[-1][1]:
+            break
+        counts: Counter[str] = Counter()
+        for name, pages in group:
+            counts[site(name)] += pages
+        best = sorted([*best, *counts.items()], key=lambda pair: (-pair[1], pair[0]))[:MOST_SITES]
+    return best
+
+
+def _disk(folder: Path) -> dict[str, int]:
+    """Bytes of each file of a project, and of each folder in it."""
+    sizes: Counter[str] = Counter()
+    for file in folder.rglob("*"):
+        try:
+            if file.is_file() and not file.is_symlink():
+                sizes[file.relative_to(folder).parts[0]] += file.stat().st_size
+        except OSError:  # it went away meanwhile
+            continue
+    return dict(sizes.most_common())

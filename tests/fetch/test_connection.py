@@ -1,0 +1,135 @@
+"""Answers are read whole, in whatever packets they come and however little memory there is."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from itertools import pairwise
+from random import Random
+
+import pytest
+from aiohttp.http_exceptions import HttpProcessingError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forager.fetch.connection import LONGEST_HEAD, AnswerReader, Limits
+from forager.types import Answer, Url
+from tests.fetch.wire import Wire, fetched, fetcher, page, raw
+
+OK = "HTTP/1.1 200 OK\nContent-Type: text/html"
+EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+
+
+class Line(asyncio.Transport):
+    """A transport that only knows whether it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+
+
+async def read(packets: list[bytes], **limits: int) -> tuple[int, bytes, bool]:
+    """Status and body of what comes in these packets, and whether the connection can be used again. When it is closed,
+    nothing more comes."""
+    reader, line = AnswerReader(asyncio.get_running_loop()), Line()
+    reader.connection_made(line)
+    reader.set_response_params(read_until_eof=True, auto_decompress=False, **limits)
+    for packet in packets:
+        if not line.closed:
+            reader.data_received(packet)
+    message, payload = await reader.read()
+    while 100 <= message.code < 200:
+        message, payload = await reader.read()
+    body = b""
+    while chunk := await payload.readany():
+        body += chunk
+    return message.code, body, not line.closed and not reader.should_close
+
+
+def packed(reply: bytes, cuts: list[int]) -> list[bytes]:
+    places = [0, *sorted(cut % (len(reply) + 1) for cut in cuts), len(reply)]
+    return [reply[start:end] for start, end in pairwise(places) if start < end]
+
+
+@given(
+    st.binary(max_size=300),
+    st.binary(max_size=60) | st.just(page(b"another")) | st.just(b"\r\n"),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 2),
+    st.lists(st.integers(0, 1000), max_size=12),
+)
+def test_any_body_in_any_packets_with_anything_after_it(
+    body: bytes, more: bytes, chunked: bool, bare: bool, early: int, cuts: list[int]
+) -> None:
+    if chunked:
+        chunks = [body[at : at + 50] for at in range(0, len(body), 50)]
+        reply = raw(f"{OK}\nTransfer-Encoding: chunked") + b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in chunks)
+        reply += b"0\r\n\r\n"
+    else:
+        reply = raw(f"{OK}\nContent-Length: {len(body)}") + body
+    if bare and not chunked:  # line ends without carriage returns, as some servers have them
+        head, _, rest = reply.partition(b"\r\n\r\n")
+        reply = head.replace(b"\r\n", b"\n") + b"\n\n" + rest
+    packets = packed(EARLY * early + reply + more, cuts)
+    status, found, again = asyncio.run(read(packets))
+    assert (status, found) == (200, body)
+    assert not again or not more.strip(b"\r\n")
+
+
+@given(st.binary(max_size=400), st.lists(st.integers(0, 1000), max_size=6))
+def test_any_bytes_are_an_answer_or_an_error(reply: bytes, cuts: list[int]) -> None:
+    async def run() -> None:
+        task = asyncio.ensure_future(read(packed(reply, cuts)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        task.cancel()  # it may wait for more
+        (told,) = await asyncio.gather(task, return_exceptions=True)
+        assert isinstance(told, tuple | HttpProcessingError | asyncio.CancelledError), told
+
+    asyncio.run(run())
+
+
+def test_a_long_head_is_read_and_a_longer_one_is_not() -> None:
+    lines = [f"X-{n}: {'x' * 1000}" for n in range(LONGEST_HEAD // 1100)]
+    reply = page(b"<p>x", *lines)
+    packets = [reply[at : at + 1000] for at in range(0, len(reply), 1000)]
+    limits = {"max_line_size": 16_384, "max_field_size": 16_384, "max_headers": 10_000}
+    assert asyncio.run(read(packets, **limits))[:2] == (200, b"<p>x")
+    reply = page(b"<p>x", *lines, *lines)
+    packets = [reply[at : at + 1000] for at in range(0, len(reply), 1000)]
+    with pytest.raises(HttpProcessingError, match="a head of more than 262,144 bytes"):
+        asyncio.run(read(packets, **limits))
+
+
+def test_large_bodies_in_little_memory() -> None:
+    body = Random(1).randbytes(1_500_000)
+    chunks = [body[at : at + 70_001] for at in range(0, len(body), 70_001)]
+    in_chunks = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+    replies = {
+        "/length": page(body),
+        "/close": raw(OK, body),
+        "/both": page(body, "Connection: close"),
+        "/chunks": raw(f"{OK}\nTransfer-Encoding: chunked\nConnection: close", in_chunks),
+        "/gzip": raw(f"{OK}\nContent-Encoding: gzip", gzip.compress(body, 1)),
+    }
+
+    async def run() -> list[Answer]:
+        limits = Limits(memory=2_000_000)
+        async with (
+            Wire(replies) as wire,
+            fetcher(limits=limits, resolve={"*.test": f"127.0.0.1:{wire.port}"}) as client,
+        ):
+            urls = [Url(f"http://h{n}.test{path}") for n in range(4) for path in replies]
+            return await asyncio.gather(*map(client.fetch, urls))
+
+    assert all(fetched(answer).body == body for answer in asyncio.run(run()))
