@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# made-up inputs of all kinds together, for `make fuzz`
+INPUTS ?= 1000000
 # a folder of recorded webs, for `make lab` and the studies
 WEBS ?=
 
@@ -55,6 +57,10 @@ bench-strategies: $(VENV)/ready
 
 bench-stages: $(VENV)/ready
 	$(BIN)/python -m bench.stages
+
+.PHONY: fuzz
+fuzz: $(VENV)/ready
+	$(BIN)/python -m bench.fuzz --inputs $(INPUTS) --jobs $(JOBS)
 
 clean:
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache
