@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# made-up inputs of all kinds together, for `make fuzz`
+INPUTS ?= 1000000
 # a folder of recorded webs, for `make lab` and the studies
 WEBS ?=
 # of the web that `make soak` crawls
@@ -61,6 +63,10 @@ bench-stages: $(VENV)/ready
 # hours, with 200,000 pages
 soak: $(VENV)/ready
 	$(BIN)/python -m bench.soak --pages $(PAGES)
+
+.PHONY: fuzz
+fuzz: $(VENV)/ready
+	$(BIN)/python -m bench.fuzz --inputs $(INPUTS) --jobs $(JOBS)
 
 clean:
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache

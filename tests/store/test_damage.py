@@ -3,6 +3,7 @@ raised but an error with one line for people."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import shutil
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -23,9 +25,10 @@ from forager.crawl.resume import resume
 from forager.errors import ForagerError
 from forager.store import Catalogue, DamagedError, DamageWarning, SearchIndex, Store, Stored
 from forager.store.journal import unpack_links
-from forager.store.members import ArchivedRecords, Member, walk
+from forager.store.members import ArchivedRecords, LostStretch, Member, member_at, walk
 from forager.store.schema import DATABASE
 from forager.store.verify import is_whole, verify
+from forager.store.warc import pack
 from forager.types import Fetch
 from tests.contracts.test_strategies import MAKERS
 from tests.crawl.test_resuming import config, crawl, web
@@ -114,6 +117,22 @@ def test_a_walk_over_a_damaged_file_comes_to_its_end(tmp_path: Path) -> None:
             left = [one.url for one in found if isinstance(one, ArchivedRecords)]
             assert set(left) <= set(answers)
             assert len(left) >= len(answers) - 2 or end < size  # one place was hit, or the end is gone
+
+
+def test_a_record_of_another_kind_inside_of_an_answer_is_told_of_once(tmp_path: Path) -> None:
+    """It refers to the answer as our own records do; the answer is lost, and it is not."""
+    packed = pack(record(0), UUID(int=1))
+    assert packed
+    members, starts, at = packed[0], list[int](), 0
+    while at < len(members):
+        starts.append(at)
+        at = member_at(members, at).end
+    second = members[starts[1] : starts[2]]
+    other = gzip.compress(gzip.decompress(second).replace(b"WARC-Type: request", b"WARC-Type: another"))
+    path = tmp_path / "x.warc.gz"
+    path.write_bytes(members[: starts[1]] + other + members[starts[1] :])
+    found = [(type(one), one.at) for one in walk(path)]
+    assert found == [(LostStretch, 0), (Member, starts[1]), (LostStretch, starts[1] + len(other))]
 
 
 def test_the_store_raises_one_error(tmp_path: Path) -> None:

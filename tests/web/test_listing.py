@@ -247,6 +247,16 @@ def test_a_bomb_is_read_to_the_limit() -> None:
     assert listing(gzip.compress(b"") * 10_000 + gzip.compress(SITEMAP.encode())) is None
 
 
+def test_a_listing_of_nothing_is_not_read_to_its_end() -> None:
+    """10 MB of it, which is 10 KB of gzip, took four seconds."""
+    real = "<item><link>/1</link></item>"
+    assert hrefs(f"<rss>{'<' * 900_000}{real}</rss>") == "/1"
+    assert hrefs(f"<rss>{'<' * 1_000_000}{real}</rss>") == ""
+    assert hrefs(f"<rss>{'<item>' * (MOST - 2)}{real}</rss>") == "/1"
+    assert hrefs(f"<rss>{'<item>' * MOST}{real}</rss>") == ""
+    assert hrefs(f"<rss><item>{'<guid>' * 5 * MOST}{real}</rss>") == ""
+
+
 LAUGHS = "".join(f"<!ENTITY l{n} '{f'&l{n - 1};' * 10}'>" for n in range(1, 10))
 
 

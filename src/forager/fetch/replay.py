@@ -31,9 +31,12 @@ class Replay:
     async def fetch(self, url: Url) -> Answer:
         place = self.places.get(url)
         if place is not None:
-            with place.file.open("rb") as file:
-                file.seek(place.offset)
-                return self._recorded(url, next(iter(ArchiveIterator(file))))
+            try:
+                with place.file.open("rb") as file:
+                    file.seek(place.offset)
+                    return self._recorded(url, next(iter(ArchiveIterator(file))))
+            except (OSError, StopIteration) as error:
+                return Failure(url, Reason.UNREADABLE, f"its record in {place.file.name} cannot be read: {error}")
         target = self.aliases.get(url)
         if target is not None:
             return Redirect(url, target, 301)

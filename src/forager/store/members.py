@@ -247,7 +247,7 @@ class _Walk:
 
 
 def _belongs(member: Member, found: list[Member]) -> bool:
-    return member.kind != "response" and _refers_to(member) == found[0].head.get("WARC-Record-ID")
+    return member.kind in _KINDS[1:] and _refers_to(member) == found[0].head.get("WARC-Record-ID")
 
 
 def _refers_to(member: Member) -> str | None:
