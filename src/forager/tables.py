@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+from warnings import catch_warnings, simplefilter
 
 import msgspec
 from msgspec import inspect
@@ -85,7 +86,9 @@ def broken_pattern(**lists: Sequence[str]) -> str:
     for key, patterns in lists.items():
         for pattern in patterns:
             try:
-                re.compile(pattern)
+                with catch_warnings():
+                    simplefilter("ignore")
+                    re.compile(pattern)
             except (re.error, OverflowError, RecursionError) as error:
                 return f"{key}: {_shown(pattern)} is not a regular expression: {error}"
     return ""

@@ -7,6 +7,7 @@ import math
 import signal
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -192,10 +193,20 @@ def pages(
     limit: Limit = 50,
     order: Annotated[str, typer.Option(help="what comes first: oldest, newest, relevance, score or url")] = "relevance",
     min_relevance: LeastRelevance = None,
+    copies: Annotated[
+        bool, typer.Option("--copies", help="list instead the URLs with a text that the collection has already")
+    ] = False,
     as_json: JsonLines = False,
 ) -> None:
     """List the pages of the collection."""
     with Catalogue(project) as catalogue:
+        if copies:
+            for entry, original in islice(catalogue.copies(), limit):
+                if as_json:
+                    put_json({"url": entry.url, "copy_of": original, "found_at": entry.asked_at.isoformat()})
+                else:
+                    put(f"{entry.url}  is a copy of  {original}")
+            return
         for entry in catalogue.pages(limit=limit, order=order, min_relevance=min_relevance):
             label = f"  [{entry.label}]" if entry.label else ""
             if as_json:

@@ -13,6 +13,7 @@ from forager.project import Project
 from forager.store import Catalogue, CrawlSession, ProjectStatus
 from forager.topics.topic_critic import found_by_topic
 from forager.types import RELEVANT, Reason
+from forager.web.traps import TrapReport
 
 Row: TypeAlias = tuple[str, str]  # what it is, and how much
 IN_WORDS: Mapping[str, str] = {
@@ -38,6 +39,7 @@ IN_WORDS: Mapping[str, str] = {
     Reason.TRAP: "a trap: one of too many URLs that bring the same",
     Reason.LOCAL: "the fault is on this machine",
 }
+MOST_TRAPS = 20  # that are shown
 FILES = {"warc": "archive", "crawl.sqlite": "database", "links.bin": "links", "search.sqlite": "search", "log": "log"}
 
 
@@ -81,6 +83,7 @@ def _sections(found: ProjectStatus, topics: Mapping[str, int]) -> Iterator[tuple
     """Titles and rows. One without rows is left out."""
     yield "relevant pages by topic", _numbers(topics)
     yield "requests that brought no page", _numbers(found.reasons, in_words)
+    yield "traps: URLs of these patterns are not followed any more", [_trap(trap) for trap in found.traps[:MOST_TRAPS]]
     yield "sites with most pages", _numbers(found.sites)
     yield "on disk", _disk(found.disk)
     yield "sessions", [_session(number, each, found) for number, each in enumerate(found.sessions, 1)]
@@ -88,6 +91,11 @@ def _sections(found: ProjectStatus, topics: Mapping[str, int]) -> Iterator[tuple
 
 def _numbers(counts: Mapping[str, int], name: Callable[[str], str] = str) -> list[Row]:
     return [(name(key), f"{count:>10,}") for key, count in counts.items()]
+
+
+def _trap(trap: TrapReport) -> Row:
+    cost = f"{trap.fetched:>10,} pages, {trap.copies:,} of them copies, {trap.relevant:,} relevant"
+    return trap.pattern, f"{cost}; {trap.held_back:,} links held back ({trap.why})"
 
 
 def _disk(sizes: Mapping[str, int]) -> list[Row]:
@@ -124,6 +132,7 @@ def _row(found: ProjectStatus, topics: Mapping[str, int]) -> dict[str, Any]:
         "sites": dict(found.sites),
         "bytes": dict(found.bytes),
         "disk": dict(found.disk),
+        "traps": [trap._asdict() for trap in found.traps],
         "running": str(found.running) if found.running else None,
         "sessions": [_session_row(each, found) for each in found.sessions],
     }

@@ -18,7 +18,7 @@ from typing import Any, Self, TypeAlias
 
 import msgspec
 
-from forager.clock import Clock
+from forager.clock import Clock, WallClock
 from forager.config import CrawlConfig, read_config
 from forager.crawl.anew import score_anew
 from forager.crawl.build import clock_of, critic_of, rules_of, strategy_of
@@ -30,6 +30,7 @@ from forager.errors import ForagerError, unknown
 from forager.files import writing
 from forager.learn.tfidf import Query
 from forager.store import ReturnedUrl, SeenPage, Store
+from forager.store.status import write_traps
 from forager.types import Critic, Fetcher, Reason, Visit
 from forager.watch import open_log, serve_metrics
 from forager.web.urls import RULES
@@ -38,6 +39,7 @@ Began: TypeAlias = Callable[[Crawl, list[str]], None]  # told the crawl, and not
 Each: TypeAlias = Callable[[Visit], None]  # told each page
 
 CONFIG, SEEDS = "forager.toml", "seeds.txt"
+NOTED = 30.0  # seconds between two notes of the traps that were found
 
 
 class CrawlFolder:
@@ -160,22 +162,33 @@ class CrawlFolder:
 
     async def _run(self, crawl: Crawl, store: Store, each: Each) -> None:
         """Crawl, as one session of the store."""
-        now, log = version("forager"), crawl.log
+        now, log, clock = version("forager"), crawl.log, WallClock()
         session = store.begin_session(msgspec.json.encode(self.config).decode(), now)
         log.info("session began", version=now, pages=crawl.stats.pages, waiting=len(crawl.frontier))
         try:
             async with aclosing(crawl.visits()) as visits:
+                noted = clock.now()
                 async for visit in visits:
                     each(visit)
+                    if clock.now() - noted >= NOTED:
+                        noted = clock.now()
+                        self._note_traps(crawl)
         except asyncio.CancelledError:
             crawl.stats.stopped = "stopped at once"
             raise
         finally:
             reason = crawl.stats.stopped or "failed"
+            self._note_traps(crawl)
             store.end_session(session, reason)
             log.info("session ended", pages=crawl.stats.pages, requests=crawl.stats.requests, reason=reason)
             if crawl.stats.stopped:  # else a step has failed, and the strategy may know what is not stored
                 crawl.checkpoint()
+
+    def _note_traps(self, crawl: Crawl) -> None:
+        try:
+            write_traps(self.folder, crawl.state.traps.report())
+        except ForagerError as error:
+            crawl.log.warning("traps not noted", error=str(error))
 
     def _store(self, clock: Clock) -> Store:
         settings = self.config.store

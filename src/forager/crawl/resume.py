@@ -207,6 +207,7 @@ class Playback:
             *(read, trace, ids, judgement, None if self.anew else scored, learnt),
             likeness=likeness_of(record),
             parent=record.parent,
+            brought=record.new_urls,
         )
 
     def _passage(self, record: Stored, trace: Trace) -> Arrival:
@@ -221,6 +222,7 @@ class Playback:
             passing=Reason(record.reason),
             likeness=likeness_of(record),
             parent=record.parent,
+            brought=record.new_urls,
         )
 
     def _trace(self, record: Stored) -> Trace:

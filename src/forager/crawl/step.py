@@ -82,6 +82,7 @@ class Arrival:
     kept: Answer | None = None  # what is kept of the answer; None: all of it
     likeness: Likeness | None = None  # None: nobody has looked
     parent: int | None = None  # id of the page whose link was followed, -1 for a seed; None: the trace says it
+    brought: range | None = None  # ids of the URLs that were first found here; None: those that get an id now
     unfinished: bool = False  # it is one part of an answer, and others follow
 
     @cached_property
@@ -164,7 +165,7 @@ class Step:
         scored = arrival.scored or self._strategy.score(visit())
         facts.found(trace.id, ids, scored, self.offer(ids, scored.scores))
         if arrival.likeness and not again:
-            self._remember(arrival, judgement.relevance, range(before, len(facts.addresses)))
+            self._remember(arrival, judgement.relevance, arrival.brought or range(before, len(facts.addresses)))
         if arrival.scored:
             return None
         if self._keep:

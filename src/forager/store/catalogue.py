@@ -209,6 +209,15 @@ class Catalogue:
                     *(kind, entry, number(before), entry.title if page else title, target if kind == "moved" else "")
                 )
 
+    def copies(self) -> Iterator[tuple[Entry, str]]:
+        """The answers with a text that we had already, oldest first, each with the URL of the page that we have."""
+        rows = self._db.execute(
+            f"SELECT o.text, {_ENTRY} {_FROM} JOIN url o ON o.id = v.copy_of WHERE v.copy_of NOT NULL ORDER BY v.seq"
+        )
+        for original, *values in rows:
+            for entry in self._entries([tuple(values)]):
+                yield entry, original
+
     def why(self, url: str) -> list[Waypoint]:
         """The way by which the crawl came to a URL, from the seed on, with scores."""
         id: int | None = self._id(url)

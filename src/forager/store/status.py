@@ -10,13 +10,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from forager.files import replace_whole
 from forager.store.lock import LockHolder, holder
 from forager.store.reading import NAN, read_sessions
 from forager.store.records import CrawlSession, moment
 from forager.types import RELEVANT, Reason
+from forager.web.traps import TrapReport
 from forager.web.urls import site
 
 MOST_SITES = 10  # that are listed
+TRAPS = "traps.json"
 _NOT_ASKED = (Reason.ROBOTS, Reason.FORBIDDEN)
 _PARTS = (
     "SELECT session, outcome, reason, count(*), count(relevance), total(relevance), total(relevance >= ?),"
@@ -54,6 +59,7 @@ class ProjectStatus:
     disk: Mapping[str, int]  # bytes by file or folder of the project
     sessions: tuple[CrawlSession, ...]
     figures: Mapping[int, SessionFigures]  # by session
+    traps: tuple[TrapReport, ...]  # as the last session has noted them
     running: LockHolder | None
 
     @property
@@ -106,6 +112,7 @@ def read_status(db: sqlite3.Connection, folder: Path) -> ProjectStatus:
         disk=_disk(folder),
         sessions=sessions,
         figures=_figures(parts),
+        traps=read_traps(folder),
         running=holder(folder),
     )
 
@@ -162,6 +169,20 @@ def _sites(db: sqlite3.Connection, *, again: bool) -> list[tuple[str, int]]:
             counts[site(name)] += pages
         best = sorted([*best, *counts.items()], key=lambda pair: (-pair[1], pair[0]))[:MOST_SITES]
     return best
+
+
+def write_traps(folder: Path, traps: list[TrapReport]) -> None:
+    """Note which traps a crawl has found. They follow from its records, so this is only for people."""
+    if traps or (folder / TRAPS).exists():
+        replace_whole(folder / TRAPS, msgspec.json.format(msgspec.json.encode(traps)), sync=False)
+
+
+def read_traps(folder: Path) -> tuple[TrapReport, ...]:
+    """The traps that were noted. None if nobody has, or if the note is damaged."""
+    try:
+        return msgspec.json.decode((folder / TRAPS).read_bytes(), type=tuple[TrapReport, ...])
+    except (OSError, msgspec.MsgspecError):
+        return ()
 
 
 def _disk(folder: Path) -> dict[str, int]:
