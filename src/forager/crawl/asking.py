@@ -70,11 +70,13 @@ class Asker:
         read: Reader,
         log: CrawlLog,
         sow: Callable[[Sequence[Url]], None],
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
-        """`sow` is told of sitemaps."""
+        """`sow` is told of sitemaps; `settle` that the request under way has its answer."""
         self._web, self._limits, self._clock, self._log = web, limits, clock, log
         self._facts, self._frontier, self._stats, self._health = state.facts, state.frontier, state.stats, state.health
-        self._step, self._read, self._sow = step, read, sow
+        self._step, self._read, self._sow, self._settle = step, read, sow, settle
+        self._door = asyncio.Lock()
 
     async def visit(self, candidate: Candidate) -> Visit | Miss | None:
         """Ask for a link's target and take in what comes, under a lease on its lane."""
@@ -111,6 +113,7 @@ class Asker:
         if isinstance(answer, Failure):
             return self._failed(turn, answer, trace)
         self._heard(turn)
+        self._settle()
         if isinstance(answer, Redirect):
             return self._step.redirect(answer, turn.candidate, trace)
         return await self._take(turn, answer, trace)
@@ -175,6 +178,8 @@ class Asker:
 
     async def _take(self, turn: _Turn, answer: Fetch, trace: Trace) -> Visit | Miss | None:
         self._stats.bytes += len(answer.body)
+        async with self._door:  # one at a time, however many came at once: between two the loop does something else
+            await self._clock.sleep(0)
         page = await self._parse(answer)
         if isinstance(page, Failure):
             return self._missed(page, answer, trace)

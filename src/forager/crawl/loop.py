@@ -204,7 +204,7 @@ class Crawl:
         """Crawl until something stops it; yields each page as it is taken in."""
         async with self._open_web() as web:
             given = (self.config.frontier, self._clock, self.state, self.step, self._read, self.log)
-            asker = Asker(web, *given, self._sow_sitemaps)
+            asker = Asker(web, *given, self._sow_sitemaps, self._flights.settle)
             async with aclosing(self._visits(asker)) as visits:
                 async for visit in visits:
                     yield visit
