@@ -23,8 +23,8 @@ TICK = 0.01  # seconds
 
 
 class LoopWatch:
-    """Wakes up again and again, and notes how late. A machine that is busy with others makes everybody late: so it also
-    notes how much CPU time this process itself has used meanwhile, at most."""
+    """Wakes up again and again, and notes how late. A machine that is busy with others makes everybody late. So it also
+    notes how much of that time this process has computed: with a core for itself, it would be late by so much."""
 
     def __init__(self) -> None:
         self.longest = self.longest_cpu = 0.0
@@ -59,15 +59,25 @@ def watched(figures: Path) -> None:
 
 def _write(figures: Path, watch: LoopWatch, began: float) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
+    wall = time.monotonic() - began
     told = {
         "pause": watch.longest,
         "pause_at": watch.at,
         "pause_cpu": watch.longest_cpu,
         "rss_mb": used.ru_maxrss / 1024,
         "cpu": used.ru_utime + used.ru_stime,
-        "wall": time.monotonic() - began,
+        "wall": wall,
+        "starved": _waited_for_core() / wall,
     }
     figures.write_text(json.dumps(told), encoding="utf-8")
+
+
+def _waited_for_core() -> float:
+    """Seconds that the main thread was ready and did not run, because the machine was busy with others. Linux only."""
+    try:
+        return int(Path("/proc/self/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
 
 
 if __name__ == "__main__":

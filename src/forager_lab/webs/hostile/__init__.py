@@ -4,7 +4,7 @@ As a process: `python -m forager_lab.webs.hostile --log requests.log`
 In a program: `async with HostileServer() as server: print(server.places)`
 
 `KINDS` has them all by name, with what a crawl must make of each (`Wanted`). `verdicts` compares this with what a crawl
-has made of them. `NOT_YET` names those that Forager does not meet yet, and why.
+has made of them.
 
 A kind is a function in one of the modules here, which are the groups of kinds. `bench.faults` crawls all of them beside
 good hosts. It needs Linux: the server stands for the public network, at 127.0.0.9.
@@ -30,13 +30,9 @@ from forager_lab.webs.hostile.verdicts import KindReport, judged, reports
 
 GROUPS = (heads, bodies, connections, redirects, robots, pages, traps, listings, directives, addresses)
 
-# What a crawl does not meet yet, and what is missing.
-NOT_YET: dict[str, str] = {}
-
 __all__ = [
     "GROUPS",
     "KINDS",
-    "NOT_YET",
     "HostileServer",
     "Kind",
     "KindReport",

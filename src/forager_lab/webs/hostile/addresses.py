@@ -100,12 +100,14 @@ def within(call: Call, kind: str, place: str = "http://127.0.0.1:{port}", number
         outcome="miss",
         reason="forbidden-address",
         of=f"http://127.0.0.1:{{port}}/{CANARY}/private-links/0",
-        pages=(1, 1),
+        pages=(2, 2),  # "http:" with something that is no "//" after it is a path on this host
+        requests=3,
         urls=len(SPELLINGS) + 1,
     ),
 )
 def private_links(call: Call) -> Reply:
-    return page(call, *(within(call, "private-links", place, n) for n, place in enumerate(SPELLINGS)))
+    places = enumerate(SPELLINGS) if call.path == "/" else ()
+    return page(call, *(within(call, "private-links", place, n) for n, place in places))
 
 
 @hostile(

@@ -115,7 +115,7 @@ listed(
 listed(
     "sitemap-laughs",
     "a sitemap whose entities would become a billion words",
-    a_page(6, pages=(1, 4)),
+    a_page(8, pages=(1, 5)),
     lambda root: _laughs(sitemap([*_on(root, FEW), "&l9;"])),
 )
 
@@ -128,7 +128,7 @@ def _laughs(body: bytes) -> bytes:
 listed(
     "sitemap-file",
     "a sitemap that wants to include a file of the crawler's machine",
-    a_page(6, pages=(1, 4)),
+    a_page(8, pages=(1, 5)),
     lambda root: sitemap([*_on(root, FEW), "&file;"]).replace(
         XML.encode(), f'{XML}<!DOCTYPE urlset [<!ENTITY file SYSTEM "file:///etc/passwd">]>\n'.encode()
     ),
@@ -157,7 +157,7 @@ listed(
 listed(
     "feed-laughs",
     "a feed whose entities would become a billion words",
-    a_page(6, pages=(1, 4)),
+    a_page(8, pages=(1, 5)),
     lambda root: _laughs(feed([*_on(root, FEW), "&l9;"])),
     kind="application/rss+xml",
 )

@@ -16,6 +16,7 @@ from forager_lab.webs.hostile.kinds import Kind, kind_of
 from forager_lab.webs.server.log import LoggedRequest
 
 NOT_ASKED = "not asked"
+SLACK = 2  # requests more than wanted that are forgiven: an answer may come too late on a busy machine
 
 
 class UrlEnd(NamedTuple):
@@ -88,7 +89,9 @@ def judged(kind: Kind, found: KindReport, port: int) -> tuple[str, list[str]]:
     least, most = wanted.pages
     wrong = [] if _fits(end, wanted.outcome, wanted.reason) else [f"{url} is: {end} ({end.detail})"]
     wrong += [f"{found.pages} pages"] if not least <= found.pages <= most else []
-    wrong += [f"{len(found.requests)} requests, at most {wanted.requests}"] * (len(found.requests) > wanted.requests)
+    wrong += [f"{len(found.requests)} requests, at most {wanted.requests}"] * (
+        len(found.requests) > wanted.requests + SLACK
+    )
     wrong += [f"{len(found.ends)} URLs, at most {wanted.urls}"] * (len(found.ends) > wanted.urls)
     if wanted.at_once is not None and found.at_once > wanted.at_once:
         wrong.append(f"{found.at_once} requests at once, at most {wanted.at_once}")
