@@ -130,3 +130,11 @@ def test_robots_txt_that_cannot_be_had_rests_the_host_and_counts_against_no_link
     assert setback.rest > 0
     assert not setback.final
     assert not health.attempts
+
+
+def test_requests_that_were_under_way_when_the_network_went_down_do_not_put_off_the_next_try() -> None:
+    health = healthy(hosts=40)
+    for host in range(40):  # all of them fail at the same moment
+        health.setback(AWAY, host, host, 100.0)
+    assert health.network.down_since == 100.0
+    assert health.network.probe_at == 100.0 + FIRST_PROBE

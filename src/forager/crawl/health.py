@@ -87,11 +87,11 @@ class Network:
         self._silent.add(host)
         self._in_a_row += 1
         self.reason = failure.detail or str(failure.reason)
-        if self.down_since is not None:
+        if self.down_since is None:
+            if failure.reason is Reason.LOCAL or self._all_silent():
+                self.down_since, self.probe_at = now, now + self._gap
+        elif now >= self.probe_at:  # a try has failed; requests that began before and fail now say nothing new
             self._gap = min(1.5 * self._gap, LONGEST_PROBE)
-        elif failure.reason is Reason.LOCAL or self._all_silent():
-            self.down_since = now
-        if self.down_since is not None:
             self.probe_at = now + self._gap
 
     def _all_silent(self) -> bool:
