@@ -27,6 +27,8 @@ from typing import Any, NamedTuple
 
 from forager_lab.webs.hostile import KINDS, Kind, Listeners, judged, reports
 from forager_lab.webs.hostile.addresses import PUBLIC
+from forager_lab.webs.hostile.listings import OUT
+from forager_lab.webs.hostile.traps import HOST_BUDGET, SITE_BUDGET
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server import Server
 from forager_lab.webs.server.log import LoggedRequest, read_log
@@ -58,8 +60,8 @@ class CrawlSettings(NamedTuple):
     read: float = 4.0
     total: float = 8.0
     hosts_per_page: int = 100
-    pages_per_host: int = 60
-    pages_per_site: int = 320  # the good hosts are one site
+    pages_per_host: int = HOST_BUDGET
+    pages_per_site: int = SITE_BUDGET  # the good hosts are one site, with fewer pages
     seconds: float = 240.0  # it should end before
 
 
@@ -128,6 +130,7 @@ def make_project(folder: Path, seeds: Sequence[str], resolve: Mapping[str, str],
         f"[frontier]\ndelay = {limits.delay}\nretries = {limits.retries}\npatience = {limits.patience}\n"
         f"hosts_per_page = {limits.hosts_per_page}\n"
         f"pages_per_host = {limits.pages_per_host}\npages_per_site = {limits.pages_per_site}\n"
+        f'[scope]\nexclude = ["/{OUT}/"]\n'
         f"[stop]\nseconds = {limits.seconds}\n"
         f'[fetch]\ncontact = "you@example.org"\nallow = ["{PUBLIC}/32"]\nlongest_delay = {limits.delay}\n'
         f"connect = {limits.connect}\nread = {limits.read}\ntotal = {limits.total}\nresolve = {{ {names} }}\n"

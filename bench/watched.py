@@ -54,6 +54,7 @@ def watched(figures: Path) -> None:
 
     CrawlFolder.crawl = watched_crawl  # type: ignore[method-assign]
     defaults = HttpFetcher.__init__.__kwdefaults__
+    assert defaults
     defaults["lookup"] = lookup
 
 

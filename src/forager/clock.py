@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-QUICK = 0.0005  # seconds after which a thread must let another compute, if one waits; Python's own are ten times as long
+QUICK = 0.0005  # seconds after which a thread must let another compute, if one waits; Python has ten times as many
 # One at a time: Python computes in one thread at once, so each more would take as large a share from the loop.
 _WORKER = ThreadPoolExecutor(1, "beside")
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from forager_lab.webs.hostile.kinds import MOST_OF_TRAP, Call, Reply, Wanted, answer, hostile, html, made_up, page
 from forager_lab.webs.procedural.chance import Dice, digest
 
+CAUGHT = False  # whether a crawl knows a trap by what it brings; else only budgets end it
 MIRRORS = 1_457
-MOST_OF_HOSTS = 200  # pages that a trap of many hosts may cost
+HOST_BUDGET, SITE_BUDGET = 60, 450  # pages, of the crawl that meets these kinds
+MOST_OF_HOSTS = 200  # pages that a trap of many hosts may cost, if it is caught
 
 
 def trapped(most: int = MOST_OF_TRAP, *, requests: int = 0, at_once: int | None = None) -> Wanted:
     """The beginning is kept, and it ends soon."""
+    if not CAUGHT:
+        most = SITE_BUDGET if most == MOST_OF_HOSTS else HOST_BUDGET
+        requests = 3 * most
     return Wanted(outcome="page", pages=(1, most), requests=requests or 2 * most + 20, urls=100_000, at_once=at_once)
 
 
@@ -82,7 +87,7 @@ def soft_404(call: Call) -> Reply:
     return answer(html(f"{call.host} we are sorry, there is no such page", *words))
 
 
-@hostile("counter", "each page links to the next number, and has a text of its own", trapped(4 * MOST_OF_TRAP))
+@hostile("counter", "each page links to the next number, and has a text of its own", trapped(2 * MOST_OF_TRAP))
 def counter(call: Call) -> Reply:
     number = int(call.path.rpartition("=")[2] or 0) if "=" in call.path else 0
     return page(call, f"/page?n={number + 1}")
@@ -95,7 +100,9 @@ def counter(call: Call) -> Reply:
     seeds=["http://h0.mirrors.test/"],
 )
 def mirrors(call: Call) -> Reply:
-    others = [f"http://h{n}.mirrors.test/" for n in range(1, MIRRORS)] if call.path == "/" else []
+    first = int(call.host.partition(".")[0][1:]) + 1
+    last = MIRRORS if first == 1 else min(first + 10, MIRRORS)  # the first host knows all, the others their neighbours
+    others = [f"http://h{n}.mirrors.test/" for n in range(first, last)] if call.path == "/" else []
     return answer(html(f"mirrors {call.path}", *(f"/{n}" for n in range(5)), *others))
 
 
