@@ -46,6 +46,7 @@ IN_FLIGHT = 64  # requests at once on the network
 SITEMAPS = 50  # of a host that are read
 SLOW = 0.05  # seconds; a commit that takes longer is noted
 SHORTLY = 0.5  # seconds after which it is tried again whether silent hosts have to give way
+SHORT_REST = 60.0  # seconds; for so long it is always waited, however little patience there is
 GRACE = 5.0  # seconds that requests have to end when the crawl is stopped
 
 
@@ -290,9 +291,10 @@ class Crawl:
         self.stats.stopped = self._spent(start, 0)
         if self.stats.stopped:
             return False
-        due = self._next_try()
-        if due is None:
-            self.stats.stopped = self._why_nothing_is_left()
+        due, patience = self._next_try(), max(self.config.frontier.patience, SHORT_REST)
+        if due is None or due - self._clock.now() > patience:
+            rest = "" if due is None else f"all hosts rest, for {due - self._clock.now():.0f} s more; their links wait"
+            self.stats.stopped = rest or self._why_nothing_is_left()
             return False
         if self._keeper and self._keeper.pending:
             self._commit(self._keeper)
