@@ -12,7 +12,7 @@ from forager.config import FrontierConfig
 from forager.crawl.build import Ask, HostRules, OpenWeb
 from forager.crawl.flights import CROWDED_OUT
 from forager.crawl.health import Setback
-from forager.crawl.screening import parts_of, screen, without_body
+from forager.crawl.screening import part_name, parts_of, screen, without_body
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.fetch.failures import backoff
@@ -37,6 +37,7 @@ class _Turn:
     candidate: Candidate
     rest: float = 0.0  # seconds, of the lane afterwards; 0 if nothing was asked
     answered: bool | None = None  # whether the lane has answered; None: it was not asked
+    passage: bool = False  # its answer is no page of the collection, but counts as one against the budgets
 
 
 class LaneErrands:
@@ -91,7 +92,7 @@ class Asker:
                 raise
             outcome = self._crowded_out(turn)
         finally:
-            page = isinstance(outcome, Visit)
+            page = isinstance(outcome, Visit) or turn.passage
             self._frontier.release(candidate, self._clock.now(), turn.rest, page=page, answered=turn.answered)
         return outcome
 
@@ -197,6 +198,7 @@ class Asker:
         kept = without_body(answer, seen.passing, seen.detail) if seen.passing is Reason.NOINDEX else None
         if kept is not None and not seen.follows:
             return self._missed(kept, kept, trace)
+        turn.passage = seen.passing is not None
         if page.is_listing:
             await self._take_listing(answer, page, trace)
             return None
@@ -227,7 +229,7 @@ class Asker:
         """A sitemap may have 50,000 links: they are taken in part by part, so that others have their turn."""
         for part, links in enumerate(parts_of(page.links, PART)):
             some = replace(page, links=links)
-            kept = without_body(answer, Reason.LISTING, f"part {part + 1}") if part else None
+            kept = without_body(answer, Reason.LISTING, part_name(part + 1)) if part else None
             self._take_page(
                 Arrival(lambda came=(answer, some): came, trace, passing=Reason.LISTING, kept=kept)  # type: ignore[misc]
             )

@@ -23,6 +23,7 @@ from forager.crawl.build import rules_of, scope_of, seeds_of
 from forager.crawl.health import MAY_PASS
 from forager.crawl.keeper import LastCheckpoint, StoreKeeper
 from forager.crawl.loop import Crawl
+from forager.crawl.screening import is_later_part
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.errors import ForagerError
@@ -180,6 +181,8 @@ class Playback:
             if self.step.due_to_rescore and not learnt:
                 self.step.sweep()
         elif record.outcome == "passage":
+            if not is_later_part(record.detail):
+                self.state.frontier.count_page(record.asked)
             self.step.take_in(self._passage(record, trace))
         elif record.redirects:
             target = record.redirects[0][1]

@@ -59,3 +59,13 @@ def parts_of(links: Links, most: int) -> list[Links]:
     if len(links) <= most:
         return [links]
     return [links.take(range(start, min(start + most, len(links)))) for start in range(0, len(links), most)]
+
+
+def part_name(number: int) -> str:
+    """What is said of a part of a listing, from the second on."""
+    return f"part {number}"
+
+
+def is_later_part(detail: str) -> bool:
+    """Whether this was said of a part of a listing that is not its first."""
+    return detail.startswith("part ")
