@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 from forager_lab.webs.hostile import KINDS, Kind, Listeners, judged, reports
 from forager_lab.webs.hostile.addresses import PUBLIC
+from forager_lab.webs.hostile.kinds import HOST_BUDGET, SITE_BUDGET
 from forager_lab.webs.hostile.listings import OUT
-from forager_lab.webs.hostile.traps import HOST_BUDGET, SITE_BUDGET
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server import Server
 from forager_lab.webs.server.log import LoggedRequest, read_log

@@ -5,7 +5,18 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable
 
-from forager_lab.webs.hostile.kinds import Call, Fixed, Reply, Wanted, a_page, answer, hostile, page, robots
+from forager_lab.webs.hostile.kinds import (
+    HOST_BUDGET,
+    Call,
+    Fixed,
+    Reply,
+    Wanted,
+    a_page,
+    answer,
+    hostile,
+    page,
+    robots,
+)
 
 ENTRIES = 50_000
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -164,7 +175,7 @@ listed(
 )
 
 
-@hostile("feed-endless", "each feed names another feed", a_page(30, pages=(1, 10), urls=200))
+@hostile("feed-endless", "each feed names another feed", a_page(HOST_BUDGET + 10, pages=1))
 def feed_endless(call: Call) -> Reply:
     if call.path == "/":
         return page(call, head='<link rel="alternate" type="application/atom+xml" href="/feed/0">')

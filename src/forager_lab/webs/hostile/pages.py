@@ -149,7 +149,7 @@ _ODD_TEXT: dict[str, tuple[str, Callable[[], bytes]]] = {
     "utf-16-no-mark": ("UTF-16 without a mark", lambda: html("utf-16-no-mark").decode().encode("utf-16-be")),
     "utf-16-surrogates": (
         "UTF-16 with halves of characters",
-        lambda: html("surrogates").decode().encode("utf-16") + b"\x00\xd8x\x00\x00\xdc" * 10 + b"\x00",
+        lambda: html("surrogates").decode().encode("utf-16") + b"\x00\xd8x\x00\x00\xdc" * 3 + b"\x00",
     ),
     "utf-16-called": (
         "ASCII that calls itself UTF-16",

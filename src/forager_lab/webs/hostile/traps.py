@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from forager_lab.webs.hostile.kinds import MOST_OF_TRAP, Call, Reply, Wanted, answer, hostile, html, made_up, page
+from forager_lab.webs.hostile.kinds import (
+    HOST_BUDGET,
+    MOST_OF_TRAP,
+    SITE_BUDGET,
+    Call,
+    Reply,
+    Wanted,
+    answer,
+    hostile,
+    html,
+    made_up,
+    page,
+)
 from forager_lab.webs.procedural.chance import Dice, digest
 
 CAUGHT = False  # whether a crawl knows a trap by what it brings; else only budgets end it
 MIRRORS = 1_457
-HOST_BUDGET, SITE_BUDGET = 60, 450  # pages, of the crawl that meets these kinds
 MOST_OF_HOSTS = 200  # pages that a trap of many hosts may cost, if it is caught
 
 
