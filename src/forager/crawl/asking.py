@@ -22,6 +22,7 @@ from forager.web.urls import host
 
 LARGE, MANY_TAGS = 250_000, 2_500  # bytes and tags of a body that is parsed beside the loop
 PART = 1_000  # links of a listing that are taken in together
+ROUND = 0.02  # seconds that are spent on answers before others have their turn
 PER_ADDRESS = 4  # requests at once to an IP address
 
 
@@ -77,7 +78,7 @@ class Asker:
         self._web, self._limits, self._clock, self._log = web, limits, clock, log
         self._facts, self._frontier, self._stats, self._health = state.facts, state.frontier, state.stats, state.health
         self._step, self._read, self._sow, self._settle = step, read, sow, settle
-        self._door = asyncio.Lock()
+        self._worked = 0.0  # seconds on answers in this round of the loop
 
     async def visit(self, candidate: Candidate) -> Visit | Miss | None:
         """Ask for a link's target and take in what comes, under a lease on its lane."""
@@ -179,7 +180,7 @@ class Asker:
 
     async def _take(self, turn: _Turn, answer: Fetch, trace: Trace) -> Visit | Miss | None:
         self._stats.bytes += len(answer.body)
-        async with self._door:  # one at a time, however many came at once: between two the loop does something else
+        while self._worked > ROUND:  # however many came at once: the loop has other things to do
             await self._clock.sleep(0)
         page = await self._parse(answer)
         if isinstance(page, Failure):
@@ -207,7 +208,21 @@ class Asker:
 
     async def _parse(self, answer: Fetch) -> Page | Failure:
         large = _is_large(answer.body if answer.rendered is None else answer.rendered)
-        return await self._clock.beside(self._read, answer) if large else self._read(answer)
+        if large:
+            return await self._clock.beside(self._read, answer)
+        began = self._clock.now()
+        page = self._read(answer)
+        self._work(began)
+        return page
+
+    def _work(self, began: float) -> None:
+        """Count what was done since then; from the next round on it is forgotten."""
+        if not self._worked:
+            asyncio.get_running_loop().call_soon(self._begin_round)
+        self._worked += self._clock.now() - began
+
+    def _begin_round(self) -> None:
+        self._worked = 0.0
 
     async def _rendered(self, answer: Fetch, page: Page, shown: Fetch | Failure) -> tuple[Fetch, Page]:
         """The page as the browser shows it. If that is no page, it stays as it came."""
@@ -223,6 +238,7 @@ class Asker:
         began = self._clock.now()
         visit = self._step.take_in(arrival)
         self._stats.note_pause(self._clock.now() - began)
+        self._work(began)
         return None if arrival.passing else visit
 
     async def _take_listing(self, answer: Fetch, page: Page, trace: Trace) -> None:
