@@ -294,7 +294,7 @@ def measure(verdict: Verdict, place: Path, ran: Ran, limits: CrawlSettings, host
     verdict.check("good pages alone, beside, alone", pages, len(set(pages)) == 1)
     verdict.check("good requests a second alone", [round(each, 2) for each in alone], True)
     verdict.check("good requests a second beside", round(beside, 2), True)
-    verdict.check("pace beside : alone", round(share, 3), share >= LEAST_PACE)
+    verdict.check("pace beside, of that alone", round(share, 3), share >= LEAST_PACE)
     verdict.check("longest pause of the loop by its own work, ms", round(1e3 * own), own < LONGEST_PAUSE)
     verdict.check("longest pause on this machine, ms", round(1e3 * figures.get("pause", 9)), True)
     verdict.check("longest step, ms", stats.get("longest_step_ms"), True)
