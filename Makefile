@@ -51,6 +51,11 @@ study-paths: study-webs $(VENV)/ready
 bench: $(VENV)/ready
 	$(BIN)/python -m bench.crawl
 
+# a hostile web beside good hosts; it needs Linux, and some minutes
+.PHONY: faults
+faults: $(VENV)/ready
+	$(BIN)/python -m bench.faults
+
 bench-frontier: $(VENV)/ready
 	$(BIN)/python -m bench.frontier
 

@@ -139,3 +139,21 @@ def test_robots_txt_that_cannot_be_had_rests_the_host_and_counts_against_no_link
     assert setback.rest > 0
     assert not setback.final
     assert not health.attempts
+
+
+def test_requests_that_were_under_way_when_the_network_went_down_do_not_put_off_the_next_try() -> None:
+    health = healthy(hosts=40)
+    for host in range(40):  # all of them fail at the same moment
+        health.setback(AWAY, host, host, 100.0)
+    assert health.network.down_since == 100.0
+    assert health.network.probe_at == 100.0 + FIRST_PROBE
+
+
+def test_a_host_whose_robots_txt_never_comes_whole_rests_longer_each_time_and_is_given_up() -> None:
+    health, now, rests = healthy(patience=100.0), 0.0, []
+    while not health.given_up:
+        rests.append(health.setback(BROKEN, 0, None, now).rest)  # no link was asked for
+        now += 1.0 + rests[-1]
+        assert len(rests) < 20
+    assert rests[0] > 0.0
+    assert all(before < after for before, after in pairwise(rests))

@@ -132,6 +132,18 @@ def test_a_host_that_is_busy_rests_with_all_its_links() -> None:
     assert asyncio.run(run()) == {"a.test": 2, "b.test": 2}  # the page, and one that said: not now
 
 
+def test_a_crawl_ends_when_all_that_waits_rests_for_longer_than_its_patience() -> None:
+    async def run() -> tuple[str, int]:
+        async with Server(lambda host, path: answer("503 Busy", Retry_After="3600")) as server:
+            made = crawl(server.port, ["http://a.test/"], seconds=20.0, patience=90.0)
+            stats = await made.arun()
+            return stats.stopped, len(made.frontier)
+
+    stopped, waiting = asyncio.run(run())
+    assert "all hosts rest" in stopped
+    assert waiting == 1
+
+
 @pytest.mark.parametrize("kind", ["redirects", "silence"])
 def test_a_crawl_that_is_stopped_does_not_wait_for_slow_hosts(kind: str) -> None:
     """A host that wants a minute between two requests and redirects, and one that never answers."""

@@ -25,6 +25,7 @@ from forager.types import (
     Failure,
     Fetch,
     FetchesAgain,
+    Likeness,
     Locates,
     Miss,
     Page,
@@ -39,6 +40,7 @@ from forager.web.urls import host
 
 LARGE, MANY_TAGS = 250_000, 2_500  # bytes and tags of a body that is parsed beside the loop
 PART = 1_000  # links of a listing that are taken in together
+ROUND = 0.02  # seconds that are spent on answers before others have their turn
 PER_ADDRESS = 4  # requests at once to an IP address
 
 
@@ -54,6 +56,7 @@ class _Turn:
     candidate: Candidate
     rest: float = 0.0  # seconds, of the lane afterwards; 0 if nothing was asked
     answered: bool | None = None  # whether the lane has answered; None: it was not asked
+    passage: bool = False  # its answer is no page of the collection, but counts as one against the budgets
     page: SeenPage | None = None  # that is asked for again; None: the lease is for a link
     before: Fetch | None = None  # the page as it was
     again: bool = False  # it was not asked, or in vain
@@ -91,14 +94,17 @@ class Asker:
         log: CrawlLog,
         sow: Callable[[Sequence[Url]], None],
         revisits: Revisits,
+        settle: Callable[[], None],
         *,
         copies: bool,
     ) -> None:
-        """`sow` is told of sitemaps. `copies`: pages are kept also if they are copies of others."""
+        """`sow` is told of sitemaps; `settle` that the request under way has its answer. `copies`: pages are kept also
+        if they are copies of others."""
         self._web, self._limits, self._clock, self._log = web, limits, clock, log
         self._facts, self._frontier, self._stats, self._health = state.facts, state.frontier, state.stats, state.health
-        self._step, self._read, self._sow, self._revisits = step, read, sow, revisits
+        self._step, self._read, self._sow, self._revisits, self._settle = step, read, sow, revisits, settle
         self._twins, self._copies = state.twins, copies
+        self._worked = 0.0  # seconds on answers in this round of the loop
 
     async def visit(self, candidate: Candidate) -> Visit | Miss | None:
         """Ask for a link's target and take in what comes, under a lease on its lane."""
@@ -113,7 +119,7 @@ class Asker:
                 raise
             outcome = self._crowded_out(turn)
         finally:
-            page = isinstance(outcome, Visit)
+            page = isinstance(outcome, Visit) or turn.passage
             self._frontier.release(candidate, self._clock.now(), turn.rest, page=page, answered=turn.answered)
         return outcome
 
@@ -159,6 +165,7 @@ class Asker:
         if isinstance(answer, Failure):
             return self._failed(turn, answer, trace)
         self._heard(turn)
+        self._settle()
         if isinstance(answer, Redirect):
             return self._step.redirect(answer, turn.candidate, trace)
         return await self._take(turn, answer, trace)
@@ -233,6 +240,8 @@ class Asker:
         if answer.status == NOT_MODIFIED:
             self._step.same(answer, trace)
             return None
+        while self._worked > ROUND:  # however many came at once: the loop has other things to do
+            await self._clock.sleep(0)
         page = await self._parse(answer)
         if isinstance(page, Failure):
             return self._missed(page, answer, trace)
@@ -253,14 +262,15 @@ class Asker:
         kept = without_body(answer, seen.passing, seen.detail) if seen.passing is Reason.NOINDEX else None
         if kept is not None and (not seen.follows or turn.page is not None):
             return self._missed(kept, kept, trace)
+        turn.passage = seen.passing is not None
         if page.is_listing:
             await self._take_listing(answer, page, trace)
             return None
         arrival = Arrival(lambda: (answer, page), trace, passing=seen.passing, kept=kept)
         arrival = arrival if seen.follows else replace(arrival, links=page.links.take(()))
-        return self._take_page(arrival) if seen.passing or turn.page else self._take_new(arrival)
+        return self._take_page(arrival) if seen.passing or turn.page else self._take_new(turn, arrival)
 
-    def _take_new(self, arrival: Arrival) -> Visit | Miss | None:
+    def _take_new(self, turn: _Turn, arrival: Arrival) -> Visit | Miss | None:
         """A page that we may have under another URL."""
         if self._copies and not self._step.limits.traps:
             return self._take_page(arrival)
@@ -272,11 +282,26 @@ class Asker:
         kept = without_body(answer, Reason.DUPLICATE, detail)
         if like.exact:  # all its links are known, but for those that lead further into a mirror
             return self._step.miss(kept, kept, trace, like)
+        turn.passage = True
         return self._take_page(replace(arrival, passing=Reason.DUPLICATE, kept=kept, likeness=like))
 
     async def _parse(self, answer: Fetch) -> Page | Failure:
         large = _is_large(answer.body if answer.rendered is None else answer.rendered)
-        return await self._clock.beside(self._read, answer) if large else self._read(answer)
+        if large:
+            return await self._clock.beside(self._read, answer)
+        began = self._clock.now()
+        page = self._read(answer)
+        self._work(began)
+        return page
+
+    def _work(self, began: float) -> None:
+        """Count what was done since then; from the next round on it is forgotten."""
+        if not self._worked:
+            asyncio.get_running_loop().call_soon(self._begin_round)
+        self._worked += self._clock.now() - began
+
+    def _begin_round(self) -> None:
+        self._worked = 0.0
 
     async def _rendered(self, answer: Fetch, page: Page, shown: Fetch | Failure) -> tuple[Fetch, Page]:
         """The page as the browser shows it. If that is no page, it stays as it came."""
@@ -296,6 +321,7 @@ class Asker:
         began, new = self._clock.now(), not self._facts.judged(arrival.trace.id)
         visit = self._step.take_in(arrival)
         self._stats.note_pause(self._clock.now() - began)
+        self._work(began)
         return visit if new and not arrival.passing else None
 
     async def _take_listing(self, answer: Fetch, page: Page, trace: Trace) -> None:
@@ -311,6 +337,7 @@ class Asker:
                     passing=Reason.LISTING,
                     kept=kept,
                     unfinished=not last,
+                    likeness=Likeness(b"", b"") if last else None,  # listings that name listings may be a trap, too
                 )
             )
             await self._clock.sleep(0)

@@ -39,6 +39,13 @@ class Flights:
         """Begin a request."""
         self._tasks[asyncio.ensure_future(visit)] = Flight(self._clock.now(), stranger)
 
+    def settle(self) -> None:
+        """Note that the request of the current task has its answer: what is still to do is our own affair, and may take
+        as long as it does."""
+        task = asyncio.current_task()
+        if task in self._tasks:
+            self._tasks[task] = self._tasks[task]._replace(stranger=False)
+
     def full_until(self, now: float) -> float | None:
         """None if one more may begin now; else when it may, inf if not before a request ends."""
         if len(self._tasks) < self.most:

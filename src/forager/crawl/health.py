@@ -87,13 +87,11 @@ class Network:
         self._silent.add(host)
         self._in_a_row += 1
         self.reason = failure.detail or str(failure.reason)
-        if self.down_since is not None:
-            if now < self.probe_at:
-                return  # it was in flight when the network went down, and tells nothing new
+        if self.down_since is None:
+            if failure.reason is Reason.LOCAL or self._all_silent():
+                self.down_since, self.probe_at = now, now + self._gap
+        elif now >= self.probe_at:  # a try has failed; requests that began before and fail now say nothing new
             self._gap = min(1.5 * self._gap, LONGEST_PROBE)
-        elif failure.reason is Reason.LOCAL or self._all_silent():
-            self.down_since = now
-        if self.down_since is not None:
             self.probe_at = now + self._gap
 
     def _all_silent(self) -> bool:
@@ -130,7 +128,7 @@ class Health:
                 return Setback(gap, gap, 0 if id is None else self.attempts[id])
         known = self._host(host)
         was_well = known.failures == 0
-        rest = self._rest(known, failure, now)
+        rest = self._rest(known, failure, now, of_link=id is not None)
         if id is None or not (was_well or rest == 0.0):
             return Setback(rest, rest + 1.0, 0 if id is None else self.attempts[id])  # others of the host come first
         self.attempts[id] += 1
@@ -138,11 +136,11 @@ class Health:
         wait = max(rest, backoff(failure.url, attempt))
         return Setback(rest, wait, attempt, final=attempt > self._retries)
 
-    def _rest(self, known: HostHealth, failure: Failure, now: float) -> float:
-        """How long the host should rest; 0 if the failure is not its own."""
+    def _rest(self, known: HostHealth, failure: Failure, now: float, *, of_link: bool) -> float:
+        """How long the host should rest; 0 if the failure is not its own. What is no failure `of_link` is."""
         if not is_silent(failure):
             known.answered = True
-            if failure.reason is not Reason.BUSY and failure.status not in ABOUT_THE_HOST:
+            if of_link and failure.reason is not Reason.BUSY and failure.status not in ABOUT_THE_HOST:
                 known.failures, known.since = 0, inf
                 return 0.0
         known.failures += 1

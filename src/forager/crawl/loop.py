@@ -48,6 +48,7 @@ IN_FLIGHT = 64  # requests at once on the network
 SITEMAPS = 50  # of a host that are read
 SLOW = 0.05  # seconds; a commit that takes longer is noted
 SHORTLY = 0.5  # seconds after which it is tried again whether silent hosts have to give way
+SHORT_REST = 60.0  # seconds; for so long it is always waited, however little patience there is
 GRACE = 5.0  # seconds that requests have to end when the crawl is stopped
 
 
@@ -178,7 +179,8 @@ class Crawl:
         """Crawl until something stops it; yields each page as it is taken in."""
         async with self._open_web() as web:
             given = (self.config.frontier, self._clock, self.state, self.step, self._read, self.log)
-            asker = Asker(web, *given, self._sow_sitemaps, self._revisits, copies=self.config.store.duplicates == "all")
+            more = (self._sow_sitemaps, self._revisits, self._flights.settle)
+            asker = Asker(web, *given, *more, copies=self.config.store.duplicates == "all")
             async with aclosing(self._visits(asker)) as visits:
                 async for visit in visits:
                     yield visit
@@ -277,9 +279,10 @@ class Crawl:
         self.stats.stopped = self._spent(start, 0)
         if self.stats.stopped:
             return False
-        due = self._next_try()
-        if due is None:
-            self.stats.stopped = self._why_nothing_is_left()
+        due, patience = self._next_try(), max(self.config.frontier.patience, SHORT_REST)
+        if due is None or due - self._clock.now() > patience:
+            rest = "" if due is None else f"all hosts rest, for {due - self._clock.now():.0f} s more; their links wait"
+            self.stats.stopped = rest or self._why_nothing_is_left()
             return False
         if self._keeper and self._keeper.pending:
             self._commit(self._keeper)

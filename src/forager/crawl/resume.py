@@ -186,6 +186,8 @@ class Playback:
         elif record.outcome == "same":
             self.state.stats.revisits["same"] += 1
         elif record.outcome == "passage":
+            if record.detail != UNFINISHED:
+                self.state.frontier.count_page(record.asked)
             self.step.take_in(self._passage(record, trace))
         elif record.redirects:
             target = record.redirects[0][1]

@@ -194,7 +194,7 @@ class Step:
         """Note what a page is like, so that copies of it and traps are recognised."""
         likeness = arrival.likeness
         assert likeness is not None
-        if likeness.copy_of is None:
+        if likeness.copy_of is None and not arrival.passing:
             self._state.twins.add(arrival.trace.id, likeness.digest, likeness.sketch)
         parent = _parent(arrival.trace) if arrival.parent is None else arrival.parent
         self.saw(arrival.trace.id, parent, likeness, relevance, brought)
