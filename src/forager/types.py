@@ -239,6 +239,7 @@ class Fetch:
     seconds: float = 0.0  # how long it took
     exchange: Exchange | None = None  # None: not from the network
     rendered: bytes | None = None  # the page as a browser shows it, as HTML in UTF-8; None: none has
+    held: object = field(default=None, compare=False, repr=False)  # what gives back memory when nobody has it any more
 
 
 @dataclass(frozen=True, slots=True)

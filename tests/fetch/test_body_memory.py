@@ -227,7 +227,7 @@ def test_stalled_bodies_do_not_hold_up_the_others() -> None:
 
     async def run() -> tuple[list[Answer], list[Answer]]:
         async with (
-            Wire({"/stall": stall, "/large": page(b"y" * 300_000), "/small": page(b"z" * 2_000)}) as wire,
+            Wire({"/stall": stall, "/large": page(b"y" * 200_000), "/small": page(b"z" * 2_000)}) as wire,
             fetcher(limits=limits, resolve={"*.test": f"127.0.0.1:{wire.port}"}) as client,
         ):
             stalled = [asyncio.ensure_future(client.fetch(Url(f"http://s{n}.test/stall"))) for n in range(16)]
@@ -255,3 +255,29 @@ def test_a_drip_ends_although_it_never_falls_silent() -> None:
     failure = failed(ask(drops, limits=limits), Reason.TIMEOUT)
     assert failure.detail == "body: fewer than 3,000 bytes in 0.3 seconds"
     assert failure.retry_after is not None
+
+
+def test_the_memory_of_a_body_is_held_as_long_as_somebody_has_it() -> None:
+    async def run() -> list[int]:
+        memory = BodyMemory(1_000_000)
+        with memory.share("a.test") as share:
+            assert share.took(200_000)
+            held = share.hold()
+        taken = [memory.taken]
+        del held
+        await asyncio.sleep(0)
+        return [*taken, memory.taken]
+
+    assert asyncio.run(run()) == [200_000, 0]
+
+
+def test_whoever_keeps_many_bodies_gets_them_one_after_the_other() -> None:
+    async def run() -> int:
+        memory, kept = BodyMemory(100_000, patience=0.01), list[object]()
+        for _ in range(4):
+            with memory.share("a.test") as share:
+                await share.take(90_000)
+                kept.append(share.hold())
+        return len(kept)
+
+    assert asyncio.run(asyncio.wait_for(run(), 20)) == 4

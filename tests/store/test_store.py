@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import math
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +15,8 @@ import pytest
 from forager.clock import VirtualClock
 from forager.errors import ForagerError
 from forager.store import Record, Store, StoreFull
-from forager.store.commit import TOGETHER, TOGETHER_BYTES
-from forager.store.warc import ArchivedAnswer
+from forager.store.commit import LARGE, LARGE_WAIT, MOST_BYTES, TOGETHER
+from forager.store.warc import ArchivedAnswer, Packed
 from forager.types import Exchange, Fetch
 from tests.store.making import NEW_URLS, answer, new_url, record, url
 
@@ -195,28 +198,48 @@ def test_a_record_is_of_the_session_it_was_added_in(tmp_path: Path) -> None:
         assert [stored.session for stored in store.records()] == [-1, session]
 
 
-def test_large_bodies_do_not_wait_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class NeverDone:
+    """In the place of a thread: it packs when somebody waits for it."""
+
+    def submit(self, pack: Callable[[], Packed | None]) -> Any:
+        return SimpleNamespace(result=pack, done=lambda: False)
+
+
+def test_large_bodies_that_are_packed_in_a_thread_do_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Store(tmp_path) as store:
         queued: list[int] = []
         queue = store._warc.queue
 
-        def noted(record: Record) -> ArchivedAnswer | None:
+        def noted(record: Record, packed: Packed | None) -> ArchivedAnswer | None:
             queued.append(record.seq)
-            return queue(record)
+            return queue(record, packed)
 
         monkeypatch.setattr(store._warc, "queue", noted)
-        large = Fetch(url(0), bytes(TOGETHER_BYTES))
-        for seq in range(3):
+        monkeypatch.setattr(store, "_packer", NeverDone())
+        large = Fetch(url(0), bytes(MOST_BYTES // 2))
+        for seq in range(2):
             store.add(record(seq, store.known, answer=large))
-            assert queued == list(range(seq))
-        for seq in range(3, 3 + TOGETHER):
-            store.add(record(seq, store.known))
-        assert queued == [0, 1, 2]
-        assert store.pending == 3 + TOGETHER
+        assert queued == []
+        store.add(record(2, store.known, answer=large))
+        assert queued == [0, 1]
+        store.commit()
+        assert [stored.seq for stored in store.records()] == [0, 1, 2]
+        assert store.answer_of(2).body == large.body  # type: ignore[union-attr]
+
+
+def test_a_group_waits_a_while_for_the_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = VirtualClock()
+    with Store(tmp_path, clock=clock) as store:
+        monkeypatch.setattr(store, "_packer", NeverDone())
+        store.add(record(0, 0, answer=Fetch(url(0), bytes(LARGE))))
+        assert not store.due(clock.now() + LARGE_WAIT / 2)
+        assert store.due(clock.now() + LARGE_WAIT)
 
 
 def test_a_record_that_finds_the_disk_full_is_not_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(record: Record) -> None:
+    def full(record: Record, packed: Packed | None) -> None:
         raise OSError(errno.ENOSPC, "no space")
 
     with Store(tmp_path) as store:

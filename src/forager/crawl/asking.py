@@ -13,7 +13,7 @@ from forager.crawl.build import Ask, HostRules, OpenWeb
 from forager.crawl.flights import CROWDED_OUT
 from forager.crawl.health import Setback
 from forager.crawl.revisits import NOT_MODIFIED, Revisits, is_same, unchanged, validators
-from forager.crawl.screening import likeness, parts_of, screen, without_body
+from forager.crawl.screening import compared, likeness, parts_of, screen, without_body
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.fetch.failures import backoff
@@ -268,14 +268,15 @@ class Asker:
             return None
         arrival = Arrival(lambda: (answer, page), trace, passing=seen.passing, kept=kept)
         arrival = arrival if seen.follows else replace(arrival, links=page.links.take(()))
-        return self._take_page(arrival) if seen.passing or turn.page else self._take_new(turn, arrival)
-
-    def _take_new(self, turn: _Turn, arrival: Arrival) -> Visit | Miss | None:
-        """A page that we may have under another URL."""
-        if self._copies and not self._step.limits.traps:
+        if seen.passing or turn.page or (self._copies and not self._step.limits.traps):
             return self._take_page(arrival)
-        answer, trace = arrival.answer, arrival.trace
-        like = likeness(answer, arrival.page, trace.id, self._twins)
+        came = (answer, page, trace.id)
+        like = await self._clock.beside(likeness, came) if len(answer.body) > LARGE else likeness(came)
+        return self._take_new(turn, arrival, like)
+
+    def _take_new(self, turn: _Turn, arrival: Arrival, like: Likeness) -> Visit | Miss | None:
+        """A page that we may have under another URL."""
+        answer, trace, like = arrival.answer, arrival.trace, compared(like, self._twins)
         if like.copy_of is None or self._copies:
             return self._take_page(replace(arrival, likeness=like))
         detail = f"{'a copy of' if like.exact else 'nearly'} {self._facts.addresses[like.copy_of]}"

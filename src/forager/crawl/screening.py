@@ -50,13 +50,17 @@ def screen(answer: Fetch, page: Page, agent: str, now: datetime, *, declared: bo
 _PLAIN = Screening()
 
 
-def likeness(answer: Fetch, page: Page, id: int, twins: Twins) -> Likeness:
-    """What a page is like, and whether we have it already. Behind a page that scripts make, the body is often the same
-    for all pages of a site, so there only the words count."""
-    key = digest(answer.body).encode() if answer.rendered is None else rendered_key(id)
-    drawn = sketch(page)
-    twin = twins.find(key, drawn)
-    return Likeness(key, drawn) if twin is None else Likeness(key, drawn, twin.id, twin.exact)
+def likeness(came: tuple[Fetch, Page, int]) -> Likeness:
+    """What a page with this id is like. Behind a page that scripts make, the body is often the same for all pages of a
+    site, so there only the words count."""
+    answer, page, id = came
+    return Likeness(digest(answer.body).encode() if answer.rendered is None else rendered_key(id), sketch(page))
+
+
+def compared(like: Likeness, twins: Twins) -> Likeness:
+    """With which page of those that we have it has its text in common."""
+    twin = twins.find(like.digest, like.sketch)
+    return like if twin is None else like._replace(copy_of=twin.id, exact=twin.exact)
 
 
 def without_body(answer: Fetch, reason: Reason, detail: str) -> Failure:

@@ -99,13 +99,26 @@ class BodyMemory:
                 share.source = None
 
 
+class HeldMemory:
+    """Holds the memory of a body that was read, until nobody has it any more."""
+
+    __slots__ = ("_loop", "_share")
+
+    def __init__(self, share: MemoryShare) -> None:
+        self._share, self._loop = share, asyncio.get_running_loop()
+
+    def __del__(self) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._share.__exit__, None, None, None)
+
+
 class MemoryShare:
     """The bytes that one reader holds, and when it came on last."""
 
-    __slots__ = ("_host", "_memory", "_since", "came", "held", "source")
+    __slots__ = ("_host", "_kept", "_memory", "_since", "came", "held", "source")
 
     def __init__(self, memory: BodyMemory, host: str) -> None:
-        self._memory, self._host, self.held = memory, host, 0
+        self._memory, self._host, self.held, self._kept = memory, host, 0, False
         self.source: ByteSource | None = None  # what it reads from, until it is sent away
         self.came, self._since = inf, 0  # when the last step was done, or the first bytes came; the bytes since then
 
@@ -117,14 +130,31 @@ class MemoryShare:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         memory = self._memory
+        if self._kept:
+            self._kept = False
+            return
         del memory.readers[self]
         memory.taken -= self.held
         others = memory.by_host.pop(self._host, 0) - self.held
         if others:
             memory.by_host[self._host] = others
-        if memory.passing is self:
-            memory.passing = None
+        self._let_pass()
         memory.freed.set()
+
+    def _let_pass(self) -> None:
+        if self._memory.passing is self:
+            self._memory.passing = None
+            self._memory.freed.set()
+
+    def hold(self) -> HeldMemory | None:
+        """At the end, keep what was taken as long as the body is there. Small bodies do not matter."""
+        if self.held <= self._memory.small:
+            return None
+        self.source, self._kept = None, True
+        held = HeldMemory(self)
+        if self._memory.passing is self:  # whoever keeps many bodies gets them one after the other, but gets them
+            asyncio.get_running_loop().call_later(self._memory.patience, self._let_pass)
+        return held
 
     def receive(self, count: int) -> None:
         """Note that so many bytes have come. StalledError if they come too slowly."""

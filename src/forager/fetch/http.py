@@ -250,12 +250,14 @@ class HttpFetcher:
         try:
             with self._memory.share(response.url.raw_host or "") as share:
                 body = await read_body(response.content, _encoding(response), largest, share, cut=cut)
+                held = share.hold()
         except TooLargeError:
             return self._failure(url, response, Reason.TOO_LARGE, f"more than {largest:,} bytes when decompressed")
         except BadCodingError as error:
             return self._failure(url, response, Reason.PROTOCOL, f"not what its Content-Encoding says: {error}")
         head = self._exchange(response, len(body))
-        return Fetch(url, body, kind, _charset(header), response.status, self._clock.now() - began, head)
+        took = self._clock.now() - began
+        return Fetch(url, body, kind, _charset(header), response.status, took, head, held=held)
 
     def _redirect(self, url: Url, response: ClientResponse) -> Answer:
         text = _location(response)

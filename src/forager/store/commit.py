@@ -20,6 +20,7 @@ import errno
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -38,14 +39,16 @@ from forager.store.recorded import StoredCrawl
 from forager.store.records import NewUrl, Record, Rejudged, ReturnedUrl, StoreFull, stamp
 from forager.store.rows import INSERT_VISIT, REJUDGE, VISIT_COLUMNS, VisitRow, rejudged_row, row_of, seal_of, visit_row
 from forager.store.schema import open_database
-from forager.store.warc import ROTATE, ArchivedAnswer, sync_folder
+from forager.store.warc import ROTATE, ArchivedAnswer, Packed, sync_folder
 from forager.types import Answer, Fetch, Parts
 from forager.web.urls import RULES, UrlRules
 
 GROUP = 64  # records
 MANY_URLS = 4_000  # that are new; a larger group would hold up the crawl for too long
 LONGEST_WAIT = 0.2  # seconds
+LARGE, LARGE_WAIT = 250_000, 2.0  # bytes of a body that is packed in a thread; seconds that its group may wait for that
 TOGETHER, TOGETHER_BYTES = 8, 1_000_000  # records, and bytes in them, that may wait to be packed
+MOST_BYTES = 32_000_000  # that may wait for the thread
 _SYNCHRONOUS = {"process": "NORMAL", "power": "FULL"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _KEEP_EARLIER = (
@@ -71,6 +74,8 @@ class _Waiting(NamedTuple):
     record: Record
     new: tuple[int, int]  # first id of the URLs found there for the first time, and the one behind the last
     archived: ArchivedAnswer | None  # where the answer lies, if the archive has it already
+    packed: Callable[[], Packed | None]  # its WARC records
+    is_packed: Callable[[], bool]  # whether these can be had at once
 
 
 class Store(StoredCrawl):
@@ -127,6 +132,8 @@ class Store(StoredCrawl):
     def _open_files(self, warc_size: int) -> None:
         lengths, now = read_lengths(self._db), self._clock.utc()
         project = read_project(self._db)
+        self._packer = ThreadPoolExecutor(1, "packing")  # its thread begins with the first large answer
+        self._closing(self._packer.shutdown)
         self._files = FlatFiles(self.folder, lengths, project, self.last_seq, warc_size=warc_size, now=now)
         self._closing(self._files.close)
         self._links, self._warc = self._files.links, self._files.warc
@@ -170,25 +177,39 @@ class Store(StoredCrawl):
         if record.seq != expected:
             raise ValueError(f"record {record.seq} where {expected} comes next")
         first = self._check_ids(record.new_urls)
-        if len(self._waiting) >= TOGETHER or self._waiting_bytes >= TOGETHER_BYTES:
+        if self._is_crowded():
             with self._writing():
                 self._pack()
         self._queue_urls(record.new_urls)
-        self._waiting.append(_Waiting(record, (first, self.known), archived))
+        self._waiting.append(_Waiting(record, (first, self.known), archived, *self._begin_to_pack(record)))
         self._waiting_bytes += _size(record)
         if self._group.since is None:
             self._group.since = self._clock.now()
+
+    def _is_crowded(self) -> bool:
+        """Whether those that wait should be packed before another comes."""
+        if not all(one.is_packed() for one in self._waiting):
+            return self._waiting_bytes >= MOST_BYTES
+        return len(self._waiting) >= TOGETHER or self._waiting_bytes >= TOGETHER_BYTES
 
     def archive(self, answer: Answer, why: str, at: datetime) -> None:
         """Put an answer into the archive that belongs to no record, such as robots.txt. The next commit writes it."""
         self._warc.queue_beside(answer, why, at)
 
+    def _begin_to_pack(self, record: Record) -> tuple[Callable[[], Packed | None], Callable[[], bool]]:
+        """A large answer takes long to compress, so it is done in a thread until the group is committed."""
+        pack = self._warc.packing(record)
+        if _size(record) < LARGE:
+            return pack, _at_once
+        future = self._packer.submit(pack)
+        return future.result, future.done
+
     def _pack(self) -> None:
         """Queue the bytes and rows of the records that wait. After an error the rest still waits."""
         waiting, group = self._waiting, self._group
         while waiting:
-            record, new, archived = waiting[0]
-            archived = archived or self._warc.queue(record)
+            record, new, archived, packed, _ = waiting[0]
+            archived = archived or self._warc.queue(record, packed())
             group.visits.append(row_of(record, self._session, new, self._links.queue(record.links), archived))
             for pair in record.redirects:
                 group.redirects.append((record.seq, *pair, row_checksum((record.seq, *pair))))
@@ -196,9 +217,12 @@ class Store(StoredCrawl):
             self._waiting_bytes -= _size(record)
 
     def due(self, now: float) -> bool:
-        """Whether the group should be committed, because it is full or old enough."""
+        """Whether the group should be committed, because it is full or old enough. One with a large answer may wait
+        longer."""
         since, urls = self._group.since, len(self._group.urls)
-        return self.pending >= GROUP or urls >= MANY_URLS or (since is not None and now - since >= LONGEST_WAIT)
+        if since is None or (now - since < LARGE_WAIT and not all(one.is_packed() for one in self._waiting)):
+            return False
+        return self.pending >= GROUP or urls >= MANY_URLS or now - since >= LONGEST_WAIT
 
     @property
     def pending(self) -> int:
@@ -359,6 +383,10 @@ def _surely_undone(error: OSError | sqlite3.Error) -> bool:
     """Whether the transaction has certainly not taken place. If this is not certain, the files keep their bytes and the
     next opening decides: an interrupt may come just after COMMIT, and a log whose sync failed may still be whole."""
     return isinstance(error, OSError) or getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
+
+
+def _at_once() -> bool:
+    return True
 
 
 def _size(record: Record) -> int:

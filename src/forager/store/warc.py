@@ -10,13 +10,14 @@ import json
 import os
 import re
 from base64 import b32encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from hashlib import sha1
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from isal import igzip_lib
@@ -25,6 +26,8 @@ from forager.store.flat import FlatFile
 from forager.store.members import ArchivedRecords, records_in
 from forager.store.records import Record, stamp
 from forager.types import Answer, Exchange, Fetch, Url
+
+Packed: TypeAlias = tuple[bytes, str]  # the gzip members of an answer, and the digest of its payload
 
 FOLDER = "warc"
 ROTATE = 1_000_000_000
@@ -77,9 +80,12 @@ class WarcFiles:
         """Number and accepted length of the last file."""
         return (self._number, self._open[-1].committed) if self._open else (0, 0)
 
-    def queue(self, record: Record) -> ArchivedAnswer | None:
+    def packing(self, record: Record) -> Callable[[], Packed | None]:
+        """What makes the WARC records of an answer. Any thread may call it."""
+        return partial(pack, record, self._project)
+
+    def queue(self, record: Record, packed: Packed | None) -> ArchivedAnswer | None:
         """Queue the WARC records of an answer. None if there is nothing to keep."""
-        packed = pack(record, self._project)
         if packed is None:
             return None
         members, summed = packed
@@ -153,7 +159,7 @@ def warcinfo(file: str, project: UUID, software: str, now: datetime) -> bytes:
     return _member("warcinfo", _urn(project, file), _date(now), head, fields.encode())
 
 
-def pack(record: Record, project: UUID) -> tuple[bytes, str] | None:
+def pack(record: Record, project: UUID) -> Packed | None:
     """The gzip members for one answer, and the digest of its payload. The same record gives the same bytes.
     None if there is nothing to keep."""
     return _packed(record.answer, record.why, str(record.seq), record.asked_at, project)
