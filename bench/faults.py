@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 from forager_lab.webs.hostile import KINDS, Kind, Listeners, judged, reports
 from forager_lab.webs.hostile.addresses import PUBLIC
-from forager_lab.webs.hostile.kinds import HOST_BUDGET, SITE_BUDGET
 from forager_lab.webs.hostile.listings import OUT
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server import Server
@@ -60,8 +59,6 @@ class CrawlSettings(NamedTuple):
     read: float = 4.0
     total: float = 8.0
     hosts_per_page: int = 100
-    pages_per_host: int = HOST_BUDGET
-    pages_per_site: int = SITE_BUDGET  # the good hosts are one site, with fewer pages
     seconds: float = 240.0  # it should end before
 
 
@@ -129,7 +126,6 @@ def make_project(folder: Path, seeds: Sequence[str], resolve: Mapping[str, str],
         '[critic]\nname = "predicate"\noptions.keywords = ["species", "planet", "music", "market"]\n'
         f"[frontier]\ndelay = {limits.delay}\nretries = {limits.retries}\npatience = {limits.patience}\n"
         f"hosts_per_page = {limits.hosts_per_page}\n"
-        f"pages_per_host = {limits.pages_per_host}\npages_per_site = {limits.pages_per_site}\n"
         f'[scope]\nexclude = ["/{OUT}/"]\n'
         f"[stop]\nseconds = {limits.seconds}\n"
         f'[fetch]\ncontact = "you@example.org"\nallow = ["{PUBLIC}/32"]\nlongest_delay = {limits.delay}\n'

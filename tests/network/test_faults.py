@@ -9,7 +9,7 @@ from bench.faults import CrawlSettings, crawl_good, hostile_web
 from forager_lab.webs.hostile import KINDS, judged, reports
 from forager_lab.webs.server.log import read_log
 
-QUICK = CrawlSettings(delay=0.02, patience=1.0, pages_per_host=12, seconds=120.0)
+QUICK = CrawlSettings(delay=0.02, patience=1.0, seconds=120.0)
 SOME = [
     "private-links",
     "private-redirect",

@@ -230,6 +230,56 @@ def test_a_name_server_that_knows_every_host() -> None:
 # ---- what is no trap
 
 
+def test_months_that_lead_to_their_neighbours() -> None:
+    """Most of them lie in the folder of the same year."""
+
+    def web(url: str) -> Answer:
+        year, month = map(int, url.split("/")[4:6]) if url.count("/") > 4 else (2024, 5)
+        at = 12 * year + month - 1
+        near = [f"http://a.test/calendar/{(at + step) // 12}/{(at + step) % 12 + 1}" for step in (-1, 1)]
+        return Answer(f"month {at}", near)
+
+    walk = Walk(web).run("http://a.test/")
+    assert len(walk.fetched) < 30
+    assert [trap.why for trap in walk.traps.report()] == [ENDLESS]
+
+
+def test_any_name_is_a_host_with_a_text_of_its_own() -> None:
+    def web(url: str) -> Answer:
+        return Answer(url, [f"http://h{crc32(f'{url} {n}'.encode())}.a.test/" for n in range(10)])
+
+    walk = Walk(web).run("http://a.test/")
+    assert len(walk.fetched) < 60
+    assert [(trap.pattern, trap.why) for trap in walk.traps.report()] == [("*.a.test", ENDLESS)]
+
+
+def test_hosts_of_which_only_the_first_page_differs() -> None:
+    def web(url: str) -> Answer:
+        number, path = int(url.split(".")[0][8:]), url.split("/")[3]
+        if path:
+            return Answer(f"page {path}")
+        others = [f"http://h{n}.a.test/" for n in range(number + 1, number + 4)]
+        return Answer(url, [f"{url}{n}" for n in range(5)] + others)
+
+    walk = Walk(web, most=2_000).run("http://h0.a.test/")
+    assert len(walk.fetched) < 400
+    assert ("*.a.test", COPIES) in [(trap.pattern, trap.why) for trap in walk.traps.report()]
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_pages_that_only_name_others_of_their_folder(wanted: bool) -> None:
+    """A wiki is such a folder. It goes on if something is found there."""
+
+    def web(url: str) -> Answer:
+        number = crc32(url.encode())
+        links = [f"http://a.test/wiki/w{crc32(f'{url} {n}'.encode()):x}y" for n in range(3)]
+        return Answer(url, links, relevant=wanted and number % 50 == 0)
+
+    walk = Walk(web, most=1_000).run("http://a.test/wiki/")
+    assert (len(walk.fetched) == 1_000) == wanted
+    assert len(walk.fetched) >= 300
+
+
 def test_an_archive_by_date_goes_on() -> None:
     """Each day leads to the next one, and has an article of its own; one in ten is wanted."""
 

@@ -43,6 +43,8 @@ from forager.web.urls import host, site
 MOST_COPIES, LONGEST_CHAIN = 12, 15  # of a shape or stem; twice as many of the others
 ALLOWANCE, MOST_ALLOWED = 5, 100  # more of both, for each relevant page with a text of its own
 BACK = 2  # of both, for each page that speaks for the pattern
+FOLDER_CHAIN = 20  # times as long a chain of a folder: a wiki is one, too
+HOST_PAGES = 3  # of a host, after which it is known whether it is a copy of another one
 RICH = 8  # one page in so many is relevant
 REPEATS, DEEPEST = 3, 30  # parts of a path
 SHALLOW = 4  # parts of a path that are too few to look at: one that repeats itself will soon have more
@@ -113,14 +115,22 @@ class Traps:
         for key in _shapes(seen.url):
             yield key, seen.copy, _is_chained(seen, key)
         new = True  # the first page of a part of the folder
-        for folder in reversed(_folders(seen.url)):
+        folders = _folders(seen.url)
+        for folder in reversed(folders):
             known = folder in self._sites[home] or folder in self._capped.get(home, {})
-            yield folder, seen.copy if new else None, False
+            yield folder, seen.copy if new else None, folder == folders[-1] and _stays_in(seen, folder)
             new = new and not known
-        yield f"*.{home}", seen.copy if new else None, False
+        yield f"*.{home}", self._host_is_copy(seen, home, folders[0]), _is_new_host(seen, home)
         tree = _tree(seen.url)
         if tree:
             yield tree, None, _goes_on(seen)
+
+    def _host_is_copy(self, seen: _Seen, home: str, folder: str) -> bool | None:
+        """Whether the host of a page is a copy of another one: if its first page is, or most of its first three."""
+        pages = self._pattern(home, folder)
+        if pages.fetched == 1:
+            return seen.copy or None
+        return 2 * pages.copies > pages.fetched if pages.fetched == HOST_PAGES else None
 
     def _pattern(self, home: str, key: str) -> _Pattern:
         if key in self._capped.get(home, {}):
@@ -239,9 +249,10 @@ class _Pattern:
             self.allowed = min(self.allowed + ALLOWANCE, MOST_ALLOWED)
         if self.why:
             return ""
-        times = 1 if _MARK.search(self.key.rstrip("*")) else 2
+        times = 1 if _MARK.search(self.key.strip("*")) else 2
         if self.surplus >= times * MOST_COPIES + self.allowed:
             return COPIES
+        times = FOLDER_CHAIN if self.key.endswith("/*") else times
         return ENDLESS if self.chain >= times * LONGEST_CHAIN + self.allowed else ""
 
     def is_worth(self, why: str) -> bool:
@@ -321,13 +332,28 @@ def _start(key: str) -> str:
 
 
 def _is_chained(seen: _Seen, key: str) -> bool:
-    """Whether a page was found on one of the pattern, and brings only URLs of it, not all of them in its own folder."""
+    """Whether a page was found on one of the pattern, and brings only URLs of it, not all of them inside of it."""
     if seen.relevant or seen.parent is None or not seen.brought or key not in _shapes(seen.parent):
         return False
-    own = _folder_within(seen.url, key).removesuffix("*")
-    if own and all(_bare(url).startswith(own) for url in seen.brought):
+    inside = _inside(seen.url)
+    if all(url.startswith(inside) for url in seen.brought):
         return False
     return all(key in _shapes(url) for url in seen.brought)
+
+
+def _stays_in(seen: _Seen, folder: str) -> bool:
+    """Whether a page was found in its own folder, and brings only URLs right in it."""
+    if seen.relevant or seen.parent is None or not seen.brought:
+        return False
+    return all(_folders(url)[-1] == folder for url in (seen.parent, *seen.brought))
+
+
+def _is_new_host(seen: _Seen, home: str) -> bool:
+    """Whether a page was found on another host of its site, and brings only URLs of still others."""
+    if seen.relevant or seen.parent is None or not seen.brought:
+        return False
+    hosts = {host(url) for url in (seen.parent, *seen.brought)}
+    return host(seen.url) not in hosts and all(site(name) == home for name in hosts)
 
 
 def _goes_on(seen: _Seen) -> bool:

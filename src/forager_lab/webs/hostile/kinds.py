@@ -17,7 +17,6 @@ from forager_lab.webs.procedural.chance import Dice, digest
 
 TRIES = 3  # requests for a link that fails although its host answers: two retries
 HOST_TRIES = 7  # requests to a host that fails, until it is given up after a patience of 15 seconds
-HOST_BUDGET, SITE_BUDGET = 60, 450  # pages, of a crawl that meets these kinds
 MOST_OF_TRAP = 30  # pages that a trap may cost, if it is caught
 ENDINGS = ("test", "example")  # of host names; those with the second are looked up by `addresses.lookup`
 

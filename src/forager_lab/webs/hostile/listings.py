@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Callable, Iterable
 
 from forager_lab.webs.hostile.kinds import (
-    HOST_BUDGET,
     Call,
     Fixed,
     Reply,
@@ -175,7 +174,7 @@ listed(
 )
 
 
-@hostile("feed-endless", "each feed names another feed", a_page(HOST_BUDGET + 10, pages=1))
+@hostile("feed-endless", "each feed names another feed", a_page(60, pages=1))
 def feed_endless(call: Call) -> Reply:
     if call.path == "/":
         return page(call, head='<link rel="alternate" type="application/atom+xml" href="/feed/0">')

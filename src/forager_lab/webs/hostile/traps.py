@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from forager_lab.webs.hostile.kinds import (
-    HOST_BUDGET,
     MOST_OF_TRAP,
-    SITE_BUDGET,
     Call,
     Reply,
     Wanted,
@@ -17,16 +15,12 @@ from forager_lab.webs.hostile.kinds import (
 )
 from forager_lab.webs.procedural.chance import Dice, digest
 
-CAUGHT = False  # whether a crawl knows a trap by what it brings; else only budgets end it
 MIRRORS = 1_457
-MOST_OF_HOSTS = 200  # pages that a trap of many hosts may cost, if it is caught
+MOST_OF_HOSTS = 200  # pages that a trap of many hosts may cost
 
 
 def trapped(most: int = MOST_OF_TRAP, *, requests: int = 0, at_once: int | None = None) -> Wanted:
     """The beginning is kept, and it ends soon."""
-    if not CAUGHT:
-        most = SITE_BUDGET if most == MOST_OF_HOSTS else HOST_BUDGET
-        requests = 3 * most
     return Wanted(outcome="page", pages=(1, most), requests=requests or 2 * most + 20, urls=100_000, at_once=at_once)
 
 
@@ -90,7 +84,7 @@ def path_grows(call: Call) -> Reply:
     return page(call, f"{made_up(call.path, 1)}/", f"{made_up(call.path + 'x', 1)}/")
 
 
-@hostile("soft-404", "every URL is a page that says: not found", trapped())
+@hostile("soft-404", "every URL is a page that says: not found, and names other pages", trapped(320))
 def soft_404(call: Call) -> Reply:
     if call.path == "/":
         return page(call, *(f"/{made_up(f'lost {n}', 1)}" for n in range(200)))
