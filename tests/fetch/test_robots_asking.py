@@ -335,3 +335,15 @@ def test_over_the_wire_of_any_type_and_only_the_start() -> None:
     assert rules is not None
     assert not rules.allows(X)
     assert len(requests) == 1
+
+
+def test_rules_of_before_let_pages_be_asked_while_they_cannot_be_read_again() -> None:
+    """Also for a crawl, which sees to the time between two tries itself."""
+    web, clock = Web({HOST: b"user-agent: *\ndisallow: /y"}), VirtualClock()
+    robots = Robots(web.fetch, AGENT, clock=clock, retry=0.0)
+    rules_at_last(robots)
+    web.answers[HOST] = Failure(HOST, Reason.SERVER_ERROR, "500", retry_after=10.0, status=500)
+    clock.spend(DAY + 1)
+    assert rules_at_last(robots).allows(X)
+    assert robots.known(X) is not None
+    assert len(web.asked) == 2

@@ -30,6 +30,7 @@ LARGEST = 512_000  # bytes; the RFC asks for at least 500 KiB
 LONGEST_LINE = 16_663  # bytes; what comes after is ignored, as by Google
 MOST_SITEMAPS = 1_000
 HOPS = 5
+OLD_RULES = 30.0  # seconds for which rules of before hold at least, when they cannot be read again
 DAY = 86_400.0
 MEMORY = 32_000_000  # bytes, for the rules of all hosts
 _LARGE = 16_384  # bytes of a file that is parsed beside the loop
@@ -232,9 +233,11 @@ class Robots:
     def _failed(self, failure: Failure, before: _Kept | None) -> _Kept:
         """What holds while a URL cannot be read: what was known before, or that nothing is allowed."""
         now, failures = self._clock.now(), before.failures + 1 if before else 1
-        wait = min(self._longest_retry, self._retry * 2.0 ** min(failures - 1, 40))
+        old = before is not None and before.since + self._stale > now and before.is_usable
+        first = max(self._retry, OLD_RULES) if old else self._retry
+        wait = min(self._longest_retry, first * 2.0 ** min(failures - 1, 40))
         until = now + max(wait, (failure.retry_after or 0.0) if failure.reason is Reason.BUSY else 0.0)
-        if before and before.since + self._stale > now and before.is_usable:
+        if before is not None and old:
             return replace(before, until=until, failures=failures)
         problem = replace(failure, exchange=None)  # it may be long
         return _Kept(replace(_NOTHING, problem=problem), now, until, failures)
