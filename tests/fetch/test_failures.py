@@ -181,3 +181,7 @@ def test_the_status_tells_whether_a_head_had_come(reply: bytes, reason: Reason, 
         writer.write(reply)
 
     assert failed(ask(act), reason).status == status
+
+
+def test_a_detail_is_printable_whatever_a_host_says() -> None:
+    assert one_line("text/\u202ehtml \ufeff\r\n\x1b[31m\ud800 x") == "text/html [31m x"

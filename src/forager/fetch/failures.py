@@ -16,6 +16,7 @@ import aiohttp
 import xxhash
 from aiohttp.http_exceptions import ContentLengthError, HttpProcessingError
 
+from forager.errors import plain
 from forager.fetch.body import StalledError
 from forager.fetch.guard import ForbiddenError
 from forager.types import Failure, Reason, Url
@@ -23,7 +24,6 @@ from forager.types import Failure, Reason, Url
 FIRST_WAIT = 10.0  # seconds
 LONGEST_WAIT = 3600.0
 CONNECT = "connect:"  # how the detail of a time-out begins if nobody was reached
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _NEVER = {501, 505}  # the statuses of 5xx after which asking again does not help
 _USED_UP = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}  # files and memory
 _NO_ROUTE = {errno.ENETUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}  # the last if only other hosts have IPv6
@@ -78,7 +78,7 @@ def of_error(url: Url, error: Exception, status: int = 0) -> Failure:
 def one_line(text: str) -> str:
     """The text in one line of at most 300 characters, without the caret by which the parser of heads marks a
     mistake."""
-    return " ".join(_CONTROL.sub(" ", text).split())[:300].removesuffix(" ^")
+    return " ".join(plain(text).split())[:300].removesuffix(" ^")
 
 
 def _explained(error: Exception, *, in_body: bool) -> tuple[Reason, str, bool]:
