@@ -3,6 +3,7 @@
 forager.toml   the configuration          seeds.txt       seeds, one a line, besides those of the configuration
 crawl.sqlite   facts and catalogue        links.bin, warc/, checkpoints/
 search.sqlite  can be rebuilt             lock            held while a crawl runs
+traps.json     the traps found so far     log/, told.json what happened; what a webhook was told
 """
 
 from __future__ import annotations

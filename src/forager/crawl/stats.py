@@ -53,7 +53,7 @@ class CrawlStats:
             bytes=self.bytes,
             relevance=self.relevance,
             recent_harvest=self.recent_harvest,
-            misses={str(reason): count for reason, count in dict(self.misses).items()},
+            misses={str(reason): count for reason, count in (self.misses + self.passed).items()},
             waiting=waiting,
             hosts=hosts,
             in_flight=in_flight,

@@ -49,7 +49,7 @@ class Limits:
     per_host: int = 1
     keep_alive: float = 30.0  # seconds that an idle connection is kept
     keep_names: int = 600  # seconds until a name is looked up again
-    memory: int = 64_000_000  # bytes of all bodies that are being read
+    memory: int = 64_000_000  # bytes of all bodies that are read, and of large ones until they are stored
 
 
 class AddressedResponse(ClientResponse):
