@@ -47,13 +47,14 @@ class CrawlStats:
 
     def figures(self, waiting: int, hosts: int, in_flight: int) -> CrawlFigures:
         """For whoever watches the crawl."""
+        both = Counter(dict(self.misses)) + Counter(dict(self.passed))  # of copies, because any thread may ask
         return CrawlFigures(
             pages=self.pages,
             requests=self.requests,
             bytes=self.bytes,
             relevance=self.relevance,
             recent_harvest=self.recent_harvest,
-            misses={str(reason): count for reason, count in (self.misses + self.passed).items()},
+            misses={str(reason): count for reason, count in both.items()},
             waiting=waiting,
             hosts=hosts,
             in_flight=in_flight,
