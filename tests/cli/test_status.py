@@ -23,6 +23,7 @@ from forager.types import Reason
 from forager.web.urls import site
 from tests.lab.warc import write_web
 
+WORDS = ("rock", "nest")
 LINKS = {0: (1, 2, 3, 90), 1: (4, 5, 91), 2: (6,), 3: (7,)}
 CONFIG = """
 seeds = ["http://www.a.test/0", "http://b.test/0"]
@@ -49,7 +50,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two sessions: five pages, then the rest."""
     folder = tmp_path_factory.mktemp("status")
     pages = {
-        f"http://{host}/{n}": ("", ("nest" if n % 2 else "rock") + "".join(f"<a href='/{k}'>x</a>" for k in links))
+        f"http://{host}/{n}": (
+            "",
+            f"{host} {n} {'nest' if n % 2 else 'rock'}" + "".join(f"<a href='/{k}'>x</a>" for k in links),
+        )
         for host in ("www.a.test", "b.test")
         for n, links in ((n, LINKS.get(n, ())) for n in range(8))
     }

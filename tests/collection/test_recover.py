@@ -152,7 +152,7 @@ class KindsWeb(SmallWeb):
     def __init__(self) -> None:
         names = ("gone", "teapot", "away", "picture", "unknown", "broken")
         links = "".join(f"<a href='/{name}'>{name}</a>" for name in names)
-        super().__init__({url("/bird-0"): links, url("/stone-1"): links})
+        super().__init__({url("/bird-0"): links, url("/stone-1"): f"stone {links}"})
 
     async def fetch(self, url: Url) -> Answer:
         answer = await super().fetch(url)

@@ -127,7 +127,10 @@ def test_the_links_followed_are_those_of_the_crawl() -> None:
     trial = level_trial(lab, LevelGoal(TESTED, examples=3), Spec("lexical"), run=0, seed=0)
     strategy = make_lexical(critic=trial.critic, proximity=0.0)
     config = CrawlConfig(
-        seeds=tuple(trial.seeds), frontier=FrontierConfig(delay=0), stop=StopConfig(pages=100), seed=trial.seed
+        seeds=tuple(trial.seeds),
+        frontier=FrontierConfig(delay=0, delay_factor=0),
+        stop=StopConfig(pages=100),
+        seed=trial.seed,
     )
     crawl = Crawl(
         config, critic=trial.critic, strategy=strategy, fetcher=lab.web.fetcher, scope=trial.scope,

@@ -165,6 +165,8 @@ async def open_web(config: CrawlConfig, clock: Clock, errands: Errands) -> Async
     fetch, rules = config.fetch, rules_of(config)
     name = fetch.name or ("http" if fetch.replay is None else "replay")
     fetcher = make_fetcher(name, {"fetch": fetch, "rules": rules, "clock": clock}, fetch.options)
+    if isinstance(fetcher, HttpFetcher):
+        fetcher.holds_bodies = True  # a crawl lets go of an answer when it is stored
     async with opened(fetcher), AsyncExitStack() as stack:
         if fetch.replay is not None or not fetch.robots:
             renderer = make_renderer(config.render, fetch, rules=rules, clock=clock, allowed=_anything)

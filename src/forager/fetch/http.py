@@ -90,6 +90,7 @@ class HttpFetcher:
         self._logins = Logins(logins, self._clock, self._send_form) if logins else None
         self._secret = SECRET_HEADERS | (self._headers.names if self._headers else frozenset())
         self._is_stranger = not (proxy or headers or logins or cookies)  # then there are no secrets
+        self.holds_bodies = False  # whether large bodies hold their memory until nobody has them any more
         self._memory = BodyMemory(
             limits.memory, self._clock, rate=limits.rate, grace=limits.grace, patience=limits.patience
         )
@@ -250,7 +251,7 @@ class HttpFetcher:
         try:
             with self._memory.share(response.url.raw_host or "") as share:
                 body = await read_body(response.content, _encoding(response), largest, share, cut=cut)
-                held = share.hold()
+                held = share.hold() if self.holds_bodies else None
         except TooLargeError:
             return self._failure(url, response, Reason.TOO_LARGE, f"more than {largest:,} bytes when decompressed")
         except BadCodingError as error:
