@@ -13,7 +13,8 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-QUICK = 0.0005  # seconds after which a thread must let another compute, if one waits; Python has ten times as many
+QUICK = 0.0001  # seconds after which a thread must let another compute, if one waits; Python has fifty times as many
+ROUND = 0.02  # seconds of a round of the event loop after which those who compute much wait for the next
 # One at a time: Python computes in one thread at once, so each more would take as large a share from the loop.
 _WORKER = ThreadPoolExecutor(1, "beside")
 
@@ -86,3 +87,31 @@ class VirtualClock:
 
     async def beside(self, work: Callable[[T], R], given: T) -> R:
         return work(given)
+
+
+class LoopRound:
+    """The round of the event loop that is going on. However many have much to compute at once, network and clock have
+    their turn in between.
+
+    `await turn()` before a piece of work. It waits if the round has already taken long.
+    """
+
+    def __init__(self) -> None:
+        self._began: float | None = None  # None: nobody has computed in this round
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def turn(self) -> None:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._began = loop, None
+        while self._began is not None and time.monotonic() - self._began > ROUND:
+            await asyncio.sleep(0)
+        if self._began is None:
+            self._began = time.monotonic()
+            loop.call_soon(self._end)
+
+    def _end(self) -> None:
+        self._began = None
+
+
+LOOP_ROUND = LoopRound()

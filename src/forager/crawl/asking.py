@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from forager.clock import Clock
+from forager.clock import LOOP_ROUND, Clock
 from forager.config import FrontierConfig
 from forager.crawl.build import Ask, HostRules, OpenWeb
 from forager.crawl.flights import CROWDED_OUT
@@ -40,7 +40,6 @@ from forager.web.urls import host
 
 LARGE, MANY_TAGS = 250_000, 2_500  # bytes and tags of a body that is parsed beside the loop
 PART = 1_000  # links of a listing that are taken in together
-ROUND = 0.02  # seconds that are spent on answers before others have their turn
 PER_ADDRESS = 4  # requests at once to an IP address
 
 
@@ -104,7 +103,6 @@ class Asker:
         self._facts, self._frontier, self._stats, self._health = state.facts, state.frontier, state.stats, state.health
         self._step, self._read, self._sow, self._revisits, self._settle = step, read, sow, revisits, settle
         self._twins, self._copies = state.twins, copies
-        self._worked = 0.0  # seconds on answers in this round of the loop
 
     async def visit(self, candidate: Candidate) -> Visit | Miss | None:
         """Ask for a link's target and take in what comes, under a lease on its lane."""
@@ -148,6 +146,7 @@ class Asker:
         if turn.page is None and turn.candidate.score < FIRST_OF_ALL and self._step.is_trap(url):
             trap = Failure(url, Reason.TRAP, "one of too many URLs that bring the same")
             return self._missed(trap, trap, self._trace(turn))
+        await LOOP_ROUND.turn()
         address = await self._locate(turn, url)
         if isinstance(address, Failure):
             return self._failed(turn, address, self._trace(turn))
@@ -240,8 +239,7 @@ class Asker:
         if answer.status == NOT_MODIFIED:
             self._step.same(answer, trace)
             return None
-        while self._worked > ROUND:  # however many came at once: the loop has other things to do
-            await self._clock.sleep(0)
+        await LOOP_ROUND.turn()
         page = await self._parse(answer)
         if isinstance(page, Failure):
             return self._missed(page, answer, trace)
@@ -290,19 +288,7 @@ class Asker:
         large = _is_large(answer.body if answer.rendered is None else answer.rendered)
         if large:
             return await self._clock.beside(self._read, answer)
-        began = self._clock.now()
-        page = self._read(answer)
-        self._work(began)
-        return page
-
-    def _work(self, began: float) -> None:
-        """Count what was done since then; from the next round on it is forgotten."""
-        if not self._worked:
-            asyncio.get_running_loop().call_soon(self._begin_round)
-        self._worked += self._clock.now() - began
-
-    def _begin_round(self) -> None:
-        self._worked = 0.0
+        return self._read(answer)
 
     async def _rendered(self, answer: Fetch, page: Page, shown: Fetch | Failure) -> tuple[Fetch, Page]:
         """The page as the browser shows it. If that is no page, it stays as it came."""
@@ -322,7 +308,6 @@ class Asker:
         began, new = self._clock.now(), not self._facts.judged(arrival.trace.id)
         visit = self._step.take_in(arrival)
         self._stats.note_pause(self._clock.now() - began)
-        self._work(began)
         return visit if new and not arrival.passing else None
 
     async def _take_listing(self, answer: Fetch, page: Page, trace: Trace) -> None:
@@ -341,7 +326,7 @@ class Asker:
                     likeness=Likeness(b"", b"") if last else None,  # listings that name listings may be a trap, too
                 )
             )
-            await self._clock.sleep(0)
+            await LOOP_ROUND.turn()
 
     def _failed(self, turn: _Turn, failure: Failure, trace: Trace, *, robots: bool = False) -> Miss | None:
         """A failure that may pass: its host rests if the failure is the host's, and the link waits. Any other failure,

@@ -20,7 +20,7 @@ from math import inf
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from forager.clock import Clock, WallClock
+from forager.clock import LOOP_ROUND, Clock, WallClock
 
 if sys.version_info >= (3, 14):
     from compression.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
@@ -28,6 +28,7 @@ else:
     from backports.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 PIECE = 65_536  # bytes asked of a decompressor at once
+TURN = 4  # pieces that are decoded before others have their turn
 MOST_CODINGS = 3
 MOST_MEMBERS = 1000  # of a gzip or zstd stream; an empty member has 20 bytes and takes as long to set up as a page
 GZIP = b"\x1f\x8b"
@@ -208,7 +209,7 @@ async def read_body(source: ByteSource, encoding: str, largest: int, share: Memo
     beginning is given instead."""
     layers = [CodingLayer(maker(), largest) for maker in _decoders(encoding)]
     pieces: list[bytes] = []
-    size = received = 0
+    size = received = decoded = 0
     share.source = source
     try:
         while chunk := await source.readany():
@@ -217,6 +218,10 @@ async def read_body(source: ByteSource, encoding: str, largest: int, share: Memo
             if layers and received > largest:
                 raise TooLargeError
             for piece in _through(chunk, layers) if layers else (chunk,):
+                if layers:  # a kilobyte may become megabytes: others have their turn meanwhile
+                    decoded += 1
+                    if decoded % TURN == 0:
+                        await LOOP_ROUND.turn()
                 if not share.took(len(piece)):
                     await share.take(len(piece))
                 pieces.append(piece)
@@ -230,11 +235,14 @@ async def read_body(source: ByteSource, encoding: str, largest: int, share: Memo
 
 
 def _through(chunk: bytes, layers: list[CodingLayer]) -> Iterator[bytes]:
+    """What comes out of the last layer. A layer within that gives nothing out yet gives an empty piece."""
     if not layers:
         yield chunk
         return
     for piece in layers[0].feed(chunk):
         yield from _through(piece, layers[1:])
+        if len(layers) > 1:
+            yield b""
 
 
 class Decoder(Protocol):

@@ -44,9 +44,10 @@ from forager.types import Answer, Fetch, Parts
 from forager.web.urls import RULES, UrlRules
 
 GROUP = 64  # records
-MANY_URLS = 4_000  # that are new; a larger group would hold up the crawl for too long
+MANY_URLS = 1_500  # that are new; a larger group would hold up the crawl for too long
 LONGEST_WAIT = 0.2  # seconds
 LARGE, LARGE_WAIT = 250_000, 2.0  # bytes of a body that is packed in a thread; seconds that its group may wait for that
+LARGE_BESIDE = 50_000  # the same of an answer that belongs to no record
 TOGETHER, TOGETHER_BYTES = 8, 1_000_000  # records, and bytes in them, that may wait to be packed
 MOST_BYTES = 32_000_000  # that may wait for the thread
 _SYNCHRONOUS = {"process": "NORMAL", "power": "FULL"}
@@ -122,6 +123,7 @@ class Store(StoredCrawl):
         self._group = _Group()
         self._waiting: deque[_Waiting] = deque()
         self._waiting_bytes = 0
+        self._beside: deque[tuple[Callable[[], Packed | None], datetime]] = deque()  # answers that belong to no record
 
     def _read_ends(self) -> None:
         self.last_seq = int(self._db.execute("SELECT coalesce(max(seq), -1) FROM visit").fetchone()[0])
@@ -194,7 +196,9 @@ class Store(StoredCrawl):
 
     def archive(self, answer: Answer, why: str, at: datetime) -> None:
         """Put an answer into the archive that belongs to no record, such as robots.txt. The next commit writes it."""
-        self._warc.queue_beside(answer, why, at)
+        pack = self._warc.packing_beside(answer, why, at)
+        large = isinstance(answer, Fetch) and len(answer.body) >= LARGE_BESIDE
+        self._beside.append((self._packer.submit(pack).result if large else pack, at))
 
     def _begin_to_pack(self, record: Record) -> tuple[Callable[[], Packed | None], Callable[[], bool]]:
         """A large answer takes long to compress, so it is done in a thread until the group is committed."""
@@ -207,6 +211,9 @@ class Store(StoredCrawl):
     def _pack(self) -> None:
         """Queue the bytes and rows of the records that wait. After an error the rest still waits."""
         waiting, group = self._waiting, self._group
+        while self._beside:
+            packed, at = self._beside.popleft()
+            self._warc.queue_beside(packed(), at)
         while waiting:
             record, new, archived, packed, _ = waiting[0]
             archived = archived or self._warc.queue(record, packed())

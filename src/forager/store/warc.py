@@ -93,9 +93,12 @@ class WarcFiles:
         at = file.queue(members)
         return ArchivedAnswer(self._number, at, len(members), summed)
 
-    def queue_beside(self, answer: Answer, why: str, at: datetime) -> None:
+    def packing_beside(self, answer: Answer, why: str, at: datetime) -> Callable[[], Packed | None]:
+        """What makes the WARC records of an answer that belongs to no record of the crawl. Any thread may call it."""
+        return partial(_packed, answer, {"aside": True, "why": why}, f"{why} {answer.url}", at, self._project)
+
+    def queue_beside(self, packed: Packed | None, at: datetime) -> None:
         """Queue the WARC records of an answer that belongs to no record of the crawl."""
-        packed = _packed(answer, {"aside": True, "why": why}, f"{why} {answer.url}", at, self._project)
         if packed is not None:
             self._current(at).queue(packed[0])
 
