@@ -17,10 +17,12 @@ The patterns of a URL, from narrow to wide:
                                   a.test/day/#**        its stem: the shape up to the first of what was left out
                                   a.test/day/2024/*     its folder: counts the first page of each part of it
                                   a.test/day/*          the folder above, and so on
-                                  *.test                its site: counts the first page of each host
+                                  *.test                its site: counts the first page of each host, and hosts that
+                                                        are copies; chains of pages that only name other hosts
                                   a.test/day/**         its tree: only chains of paths that go on from each other
 
-The wide ones need twice as much. What the copies are copies of may lie in the same pattern. So when a pattern is capped
+The wide ones need twice as much. A chain of a folder (each page names only others right in it, as in a wiki) must be 20
+times as long. What the copies are copies of may lie in the same pattern. So when a pattern is capped
 for its copies, parts of it that brought more new pages than copies are still followed; and parts that are rich in
 relevant pages always are.
 

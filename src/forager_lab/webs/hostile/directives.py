@@ -118,7 +118,7 @@ def canonical_endless(call: Call) -> Reply:
 
 
 @hostile(
-    "languages-endless", "each page has ten translations, which have ten more", a_page(150, pages=(1, 60), urls=5_000)
+    "languages-endless", "each page has ten translations, which have ten more", a_page(400, pages=(1, 350), urls=5_000)
 )
 def languages_endless(call: Call) -> Reply:
     links = [f'<link rel="alternate" hreflang="l{n}" href="{call.path.rstrip("/")}/{n}">' for n in range(10)]

@@ -60,7 +60,7 @@ def sessions_path(call: Call) -> Reply:
     return answer(html(f"{call.host} item {number}", *(f"/s/{session}/{n}" for n in range(5))))
 
 
-@hostile("facets", "a list of goods with six filters of five values each", trapped())
+@hostile("facets", "a list of goods with six filters of five values each", trapped(2 * MOST_OF_TRAP))
 def facets(call: Call) -> Reply:
     chosen = dict(pair.split("=") for pair in call.path.partition("?")[2].split("&") if "=" in pair)
     names = ("color", "size", "brand", "price", "sort", "view")
@@ -79,7 +79,7 @@ def path_loop(call: Call) -> Reply:
     return answer(html(f"{call.host} {call.path.count('/') % 2}", "a/", "b/"))
 
 
-@hostile("path-grows", "a link that appends a new word to each path", trapped())
+@hostile("path-grows", "a link that appends a new word to each path", trapped(70))
 def path_grows(call: Call) -> Reply:
     return page(call, f"{made_up(call.path, 1)}/", f"{made_up(call.path + 'x', 1)}/")
 
