@@ -39,6 +39,7 @@ from forager.watch import CrawlLog
 from forager.web.urls import host
 
 LARGE, MANY_TAGS = 250_000, 2_500  # bytes and tags of a body that is parsed beside the loop
+SMALL = 50_000  # bytes of a body that takes a few milliseconds
 PART = 1_000  # links of a listing that are taken in together
 PER_ADDRESS = 4  # requests at once to an IP address
 
@@ -146,7 +147,8 @@ class Asker:
         if turn.page is None and turn.candidate.score < FIRST_OF_ALL and self._step.is_trap(url):
             trap = Failure(url, Reason.TRAP, "one of too many URLs that bring the same")
             return self._missed(trap, trap, self._trace(turn))
-        await LOOP_ROUND.turn()
+        if not self._frontier.is_known(turn.candidate.lane):  # of these, many may come at once
+            await LOOP_ROUND.turn()
         address = await self._locate(turn, url)
         if isinstance(address, Failure):
             return self._failed(turn, address, self._trace(turn))
@@ -239,7 +241,8 @@ class Asker:
         if answer.status == NOT_MODIFIED:
             self._step.same(answer, trace)
             return None
-        await LOOP_ROUND.turn()
+        if len(answer.body) > SMALL:
+            await LOOP_ROUND.turn()
         page = await self._parse(answer)
         if isinstance(page, Failure):
             return self._missed(page, answer, trace)
