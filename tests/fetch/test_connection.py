@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forager.fetch.connection import LONGEST_HEAD, AnswerReader, Limits
-from forager.types import Answer, Url
+from forager.types import Answer, Failure, Reason, Url
 from tests.fetch.wire import Wire, fetched, fetcher, page, raw
 
 OK = "HTTP/1.1 200 OK\nContent-Type: text/html"
@@ -133,3 +133,27 @@ def test_large_bodies_in_little_memory() -> None:
             return await asyncio.gather(*map(client.fetch, urls))
 
     assert all(fetched(answer).body == body for answer in asyncio.run(run()))
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2])
+def test_a_wrong_chunk_after_the_end_of_a_packet_is_told_at_once(cut: int) -> None:
+    """The end of the chunk before wakes the reader, who would wait for more until the time is up."""
+    begun = raw(f"{OK}\nTransfer-Encoding: chunked", b"1\r\nx" + b"\r\n"[:cut])
+
+    async def reply(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(begun)
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        writer.write(b"\r\n"[cut:] + b"wrong\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def run() -> Answer:
+        server = await asyncio.start_server(reply, "127.0.0.1", 0)
+        url = Url(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+        async with server, fetcher(limits=Limits(total=300, read=300)) as client:
+            return await asyncio.wait_for(client.fetch(url), 60)
+
+    answer = asyncio.run(run())
+    assert isinstance(answer, Failure)
+    assert answer.reason is Reason.PROTOCOL

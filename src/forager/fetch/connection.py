@@ -113,6 +113,7 @@ class AnswerReader(ResponseHandler):
         super().set_exception(exc, *cause)
         if self._payload is not None and not self._payload.is_eof():
             self._payload.set_exception(exc, *cause)
+            self._payload.feed_eof()  # a reader that the end of a chunk has just woken does not look at the error
 
     def _read_apart(self, came: bytes) -> None:
         super().set_response_params(**self._params)  # with a new parser

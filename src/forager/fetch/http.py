@@ -251,6 +251,9 @@ class HttpFetcher:
         try:
             with self._memory.share(response.url.raw_host or "") as share:
                 body = await read_body(response.content, _encoding(response), largest, share, cut=cut)
+                wrong = response.content.exception()
+                if wrong is not None:
+                    raise wrong
                 held = share.hold() if self.holds_bodies else None
         except TooLargeError:
             return self._failure(url, response, Reason.TOO_LARGE, f"more than {largest:,} bytes when decompressed")
