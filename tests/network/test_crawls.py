@@ -206,7 +206,7 @@ def test_a_second_ctrl_c_stops_at_once(web: tuple[int, Path], tmp_path: Path) ->
 
 
 def test_ctrl_c_while_every_host_rests_does_not_wait_for_them(web: tuple[int, Path], tmp_path: Path) -> None:
-    folder = project(tmp_path / "p", web[0], delay=300.0, robots="false")
+    folder = project(tmp_path / "p", web[0], delay=300.0, patience=600.0, robots="false")
     crawl = start(folder)
     wait_for_pages(folder, HOSTS)  # committed although nothing else happens
     crawl.send_signal(signal.SIGINT)

@@ -46,8 +46,7 @@ from forager.web.urls import RULES, UrlRules
 GROUP = 64  # records
 MANY_URLS = 1_500  # that are new; a larger group would hold up the crawl for too long
 LONGEST_WAIT = 0.2  # seconds
-LARGE, LARGE_WAIT = 250_000, 2.0  # bytes of a body that is packed in a thread; seconds that its group may wait for that
-LARGE_BESIDE = 50_000  # the same of an answer that belongs to no record
+LARGE, LARGE_WAIT = 100_000, 2.0  # bytes of a body that is packed in a thread; seconds that its group may wait for that
 TOGETHER, TOGETHER_BYTES = 8, 1_000_000  # records, and bytes in them, that may wait to be packed
 MOST_BYTES = 32_000_000  # that may wait for the thread
 _SYNCHRONOUS = {"process": "NORMAL", "power": "FULL"}
@@ -197,7 +196,7 @@ class Store(StoredCrawl):
     def archive(self, answer: Answer, why: str, at: datetime) -> None:
         """Put an answer into the archive that belongs to no record, such as robots.txt. The next commit writes it."""
         pack = self._warc.packing_beside(answer, why, at)
-        large = isinstance(answer, Fetch) and len(answer.body) >= LARGE_BESIDE
+        large = isinstance(answer, Fetch) and len(answer.body) >= LARGE
         self._beside.append((self._packer.submit(pack).result if large else pack, at))
 
     def _begin_to_pack(self, record: Record) -> tuple[Callable[[], Packed | None], Callable[[], bool]]:
