@@ -8,12 +8,15 @@ from pathlib import Path
 from warcio.archiveiterator import ArchiveIterator
 
 from forager.clock import WallClock
-from forager.config import RenderConfig
+from forager.config import CrawlConfig, FetchConfig, FrontierConfig, RefreshConfig, RenderConfig
 from forager.crawl.audit import lost_urls
+from forager.crawl.folder import CrawlFolder
+from forager.crawl.stats import CrawlStats
 from forager.store import Catalogue, RecordedProject, SearchIndex
 from tests.fetch.test_render import needs_browser
 from tests.network.test_discovery import LONG, Crawled, page
 from tests.network.test_fairness import Server, answer
+from tests.small_web import WordCritic
 
 MADE = """
 <script>
@@ -69,3 +72,29 @@ def conversions(folder: Path) -> list[bytes]:
             records = ArchiveIterator(stream, check_digests="raise")
             found += [record.content_stream().read() for record in records if record.rec_type == "conversion"]
     return found
+
+
+@needs_browser
+def test_a_page_whose_script_brings_something_else_has_changed(tmp_path: Path) -> None:
+    """The body is the same. What the script asks for is not."""
+    said = {"text": "heron"}
+
+    def respond(host: str, path: str) -> bytes:
+        script = 'fetch("/data").then((a) => a.text()).then((t) => (document.body.textContent = (t + " ").repeat(60)))'
+        pages = {"/": page(body=f"<script>{script}</script>"), "/data": answer(body=said["text"])}
+        return pages.get(path, answer("404 Not Found"))
+
+    async def run(refresh: bool) -> CrawlStats:
+        async with Server(respond) as server:
+            config = CrawlConfig(
+                seeds=("http://a.test/",),
+                frontier=FrontierConfig(delay=0.0, delay_factor=0.0),
+                fetch=FetchConfig(contact="me@example.org", resolve={"*.test": f"127.0.0.1:{server.port}"}),
+                render=RenderConfig(empty=True),
+                refresh=RefreshConfig(soonest=0.0, latest=0.0),
+            )
+            return await CrawlFolder(tmp_path, config).crawl(critic=WordCritic(), refresh=refresh)
+
+    asyncio.run(run(refresh=False))
+    said["text"] = "stork"
+    assert asyncio.run(run(refresh=True)).revisits == {"changed": 1}

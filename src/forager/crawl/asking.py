@@ -12,8 +12,8 @@ from forager.config import FrontierConfig
 from forager.crawl.build import Ask, HostRules, OpenWeb
 from forager.crawl.flights import CROWDED_OUT
 from forager.crawl.health import Setback
-from forager.crawl.revisits import NOT_MODIFIED, Revisits, is_same, unchanged, validators
-from forager.crawl.screening import compared, likeness, parts_of, screen, without_body
+from forager.crawl.revisits import NOT_MODIFIED, Revisits, is_same, validators
+from forager.crawl.screening import compared, likeness, parts_of, screen, unchanged, without_body
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
 from forager.fetch.failures import backoff
@@ -252,6 +252,10 @@ class Asker:
                 moved = replace(shown, exchange=answer.exchange)
                 return self._step.redirect(moved, turn.candidate, trace)
             answer, page = await self._rendered(answer, page, shown)
+        return await self._take_in(turn, answer, page, trace)
+
+    async def _take_in(self, turn: _Turn, answer: Fetch, page: Page, trace: Trace) -> Visit | Miss | None:
+        """Take in a page for what it is."""
         if turn.before is not None and await self._is_same(answer, page, turn.before):
             self._step.same(unchanged(answer), trace)
             return None
@@ -304,7 +308,8 @@ class Asker:
         return (answer, page) if isinstance(found, Failure) else (both, found)
 
     async def _is_same(self, answer: Fetch, page: Page, before: Fetch) -> bool:
-        was = page if answer.body == before.body else await self._parse(before)
+        same = (answer.body, answer.rendered) == (before.body, before.rendered)
+        was = page if same else await self._parse(before)
         return isinstance(was, Page) and is_same(page, was)
 
     def _take_page(self, arrival: Arrival) -> Visit | None:

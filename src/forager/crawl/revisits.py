@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from math import inf
 
-from forager.crawl.screening import LENGTH
 from forager.crawl.state import CrawlState
 from forager.store import DamagedError, SeenPage
 from forager.types import Fetch, Page
@@ -89,11 +87,3 @@ def validators(known: Fetch | None) -> tuple[str, str]:
 def is_same(page: Page, was: Page) -> bool:
     """Whether a page says what it said before: the same title, text and links, whatever its markup."""
     return (page.title, page.leaves, page.links.targets) == (was.title, was.leaves, was.links.targets)
-
-
-def unchanged(answer: Fetch) -> Fetch:
-    """What is kept of an answer that is the same as before."""
-    exchange = answer.exchange
-    if exchange is not None:
-        exchange = replace(exchange, response=LENGTH.sub(b"Content-Length: 0", exchange.response, count=1))
-    return replace(answer, body=b"", rendered=None, exchange=exchange)

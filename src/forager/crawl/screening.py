@@ -15,11 +15,11 @@ from forager.frontier import Twins
 from forager.frontier.twins import sketch
 from forager.store.journal import rendered_key
 from forager.store.warc import digest
-from forager.types import Failure, Fetch, Likeness, Links, Page, Reason, Url
+from forager.types import Exchange, Failure, Fetch, Likeness, Links, Page, Reason, Url
 from forager.web.directives import directives, header_values
 
 FEW_WORDS = 50  # a page with fewer that refreshes to another one is a redirect
-LENGTH = re.compile(rb"^content-length[ \t]*:[^\r\n]*", re.IGNORECASE | re.MULTILINE)
+_LENGTH = re.compile(rb"^content-length[ \t]*:[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,10 +65,20 @@ def compared(like: Likeness, twins: Twins) -> Likeness:
 
 def without_body(answer: Fetch, reason: Reason, detail: str) -> Failure:
     """What is kept of an answer whose body is not."""
-    exchange = answer.exchange
-    if exchange is not None:
-        exchange = replace(exchange, response=LENGTH.sub(b"Content-Length: 0", exchange.response, count=1))
+    exchange = _emptied(answer.exchange)
     return Failure(answer.url, reason, detail, seconds=answer.seconds, status=answer.status, exchange=exchange)
+
+
+def unchanged(answer: Fetch) -> Fetch:
+    """What is kept of an answer that is the same as before."""
+    return replace(answer, body=b"", rendered=None, exchange=_emptied(answer.exchange))
+
+
+def _emptied(exchange: Exchange | None) -> Exchange | None:
+    """The head of an answer, as if it had no body."""
+    if exchange is None:
+        return None
+    return replace(exchange, response=_LENGTH.sub(b"Content-Length: 0", exchange.response, count=1))
 
 
 def parts_of(links: Links, most: int) -> list[Links]:
