@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forager import clock
 from forager.fetch.body import (
     ACCEPT_ENCODING,
     MOST_MEMBERS,
@@ -252,3 +253,29 @@ def test_a_compressed_page_over_the_wire() -> None:
     for encoding in ("gzip", "deflate", "br", "zstd"):
         head = f"HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Encoding: {encoding}"
         assert fetched(ask(raw(head, PACK[encoding](TEXT)))).body == TEXT
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip"])
+def test_others_have_their_turn_while_much_is_decoded(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the layer within gives out nothing yet."""
+    monkeypatch.setattr(clock, "ROUND", 0.0)
+    packed = bytes(8_000_000)
+    for _ in encoding.split(","):
+        packed = gzip.compress(packed, 0 if "," in encoding and len(packed) > 1_000_000 else 9)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def run() -> bytes:
+        task = asyncio.ensure_future(others())
+        try:
+            return await from_source(Chunks([packed]), encoding, 10_000_000)
+        finally:
+            task.cancel()
+
+    assert len(asyncio.run(run())) == 8_000_000
+    assert turns > 10

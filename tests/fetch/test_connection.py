@@ -12,7 +12,14 @@ from aiohttp.http_exceptions import HttpProcessingError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forager.clock import WallClock
+from forager.config import CrawlConfig, FetchConfig
+from forager.crawl.asking import LaneErrands
+from forager.crawl.build import open_web
+from forager.crawl.state import CrawlState
 from forager.fetch.connection import LONGEST_HEAD, AnswerReader, Limits
+from forager.fetch.http import HttpFetcher
+from forager.strategies import BreadthFirst
 from forager.types import Answer, Failure, Reason, Url
 from tests.fetch.wire import Wire, fetched, fetcher, page, raw
 
@@ -157,3 +164,27 @@ def test_a_wrong_chunk_after_the_end_of_a_packet_is_told_at_once(cut: int) -> No
     answer = asyncio.run(run())
     assert isinstance(answer, Failure)
     assert answer.reason is Reason.PROTOCOL
+
+
+def test_a_large_body_holds_its_memory_for_those_who_let_go_of_it() -> None:
+    async def run() -> list[bool]:
+        async with Wire({"/": page(bytes(900_000))}) as wire, fetcher() as client:
+            client.holds_bodies = True
+            answer = await client.fetch(wire.url())
+            held = [client._memory.taken > 0]
+            del answer
+            await asyncio.sleep(0)
+            return [*held, client._memory.taken > 0]
+
+    assert asyncio.run(run()) == [True, False]
+
+
+def test_a_crawl_lets_go_of_its_answers() -> None:
+    async def run() -> bool:
+        config = CrawlConfig(seeds=("http://a.test/",), fetch=FetchConfig(contact="me@example.org"))
+        state = CrawlState.empty(BreadthFirst())
+        errands = LaneErrands(state, WallClock(), 0.0, lambda answer: None)
+        async with open_web(config, WallClock(), errands) as web:
+            return isinstance(web.fetcher, HttpFetcher) and web.fetcher.holds_bodies
+
+    assert asyncio.run(run())
