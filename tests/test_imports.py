@@ -9,7 +9,8 @@ import forager
 
 ROOT = Path(forager.__file__).parent
 FLOORS = (
-    {"types", "errors", "clock"},
+    {"types", "errors", "apart"},
+    {"clock"},
     {"files", "registry", "tables", "web"},
     {"config", "learn", "paths", "frontier", "fetch", "store"},
     {"critics", "strategies", "watch"},

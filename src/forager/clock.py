@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
 
+from forager.apart import APART
+
 T = TypeVar("T")
 R = TypeVar("R")
 
-QUICK = 0.0001  # seconds after which a thread must let another compute, if one waits; Python has fifty times as many
 ROUND = 0.02  # seconds of a round of the event loop after which those who compute much wait for the next
-# One at a time: Python computes in one thread at once, so each more would take as large a share from the loop.
-_WORKER = ThreadPoolExecutor(1, "beside")
+_WAITER = ThreadPoolExecutor(1, "beside")  # waits for the process that computes
 
 
 class Clock(Protocol):
@@ -35,11 +34,11 @@ class Clock(Protocol):
         """Count the seconds that an answer took."""
 
     async def beside(self, work: Callable[[T], R], given: T) -> R:
-        """What `work` gives, without holding up the loop."""
+        """What `work` gives, without holding up the loop. `WorkerDiedError` if it takes its process down."""
 
 
 class WallClock:
-    """The real time. Work goes to a thread, in which one comes after the other."""
+    """The real time. Work goes to a process, in which one comes after the other."""
 
     def now(self) -> float:
         return time.monotonic()
@@ -54,17 +53,7 @@ class WallClock:
         """Do nothing: the real time has already passed."""
 
     async def beside(self, work: Callable[[T], R], given: T) -> R:
-        return await asyncio.get_running_loop().run_in_executor(_WORKER, _work, work, given)
-
-
-def _work(work: Callable[[T], R], given: T) -> R:
-    """Do it, and let the loop have its turn soon whenever it wants one."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(QUICK)
-    try:
-        return work(given)
-    finally:
-        sys.setswitchinterval(before)
+        return await asyncio.get_running_loop().run_in_executor(_WAITER, APART.do, work, given)
 
 
 class VirtualClock:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from forager import Crawl, CrawlConfig, ForagerError
 from forager.config import FetchConfig, FrontierConfig, StopConfig
+from forager.crawl import asking
 from forager.critics import Predicate
-from forager.types import Reason
+from forager.types import Failure, Fetch, Page, Reason
+from forager.web.page import parse
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server.log import read_log
 from tests.network.serving import served
@@ -72,3 +75,19 @@ def test_the_guard_is_on_by_default() -> None:
     plain = CrawlConfig(seeds=["http://127.0.0.1/"], fetch=FetchConfig(contact="me@example.org"))
     stats = Crawl(plain, critic=critic()).run()
     assert set(stats.misses) == {Reason.FORBIDDEN}
+
+
+def takes_the_process_down(fetch: Fetch) -> Page | Failure:
+    """A reader that is no match for some of the pages."""
+    if fetch.url in HOMES[:2]:
+        os._exit(7)
+    return parse(fetch)
+
+
+def test_a_page_that_takes_the_process_down_which_parses_it_is_unreadable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "LARGE", 0)
+    with served(tmp_path / "log", slowness=0, **NUMBERS) as port:
+        stats = Crawl(config(port), critic=critic(), read=takes_the_process_down).run()
+    assert (stats.pages, stats.misses[Reason.UNREADABLE]) == (40, 2)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from forager.apart import WorkerDiedError
 from forager.clock import LOOP_ROUND, Clock
 from forager.config import FrontierConfig
 from forager.crawl.build import Ask, HostRules, OpenWeb
@@ -293,9 +294,12 @@ class Asker:
 
     async def _parse(self, answer: Fetch) -> Page | Failure:
         large = _is_large(answer.body if answer.rendered is None else answer.rendered)
-        if large:
+        if not large:
+            return self._read(answer)
+        try:
             return await self._clock.beside(self._read, answer)
-        return self._read(answer)
+        except WorkerDiedError as died:
+            return Failure(answer.url, Reason.UNREADABLE, str(died), seconds=answer.seconds)
 
     async def _rendered(self, answer: Fetch, page: Page, shown: Fetch | Failure) -> tuple[Fetch, Page]:
         """The page as the browser shows it. If that is no page, it stays as it came."""
