@@ -10,8 +10,7 @@ import forager
 ROOT = Path(forager.__file__).parent
 FLOORS = (
     {"types", "errors", "apart"},
-    {"clock"},
-    {"files", "registry", "tables", "web"},
+    {"clock", "files", "registry", "tables", "web"},
     {"config", "learn", "paths", "frontier", "fetch", "store"},
     {"critics", "strategies", "watch"},
     {"crawl"},
