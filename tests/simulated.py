@@ -1,0 +1,66 @@
+"""Simulated time for the real loop: many requests at once, no waiting, always the same order.
+
+The event loop's own clock moves only when nothing can be done, and then at once to the next timer. A crawl that would
+wait for ever is an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Coroutine
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from forager.clock import VirtualClock
+
+T = TypeVar("T")
+
+
+class _Selector(selectors.DefaultSelector):
+    def __init__(self, loop: SimulatedLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        self._loop.rounds += 1
+        events = super().select(0)
+        if not events and timeout is None:
+            raise RuntimeError("nothing will ever happen")
+        if not events and timeout:
+            self._loop.seconds += timeout
+        return events
+
+
+class SimulatedLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self.seconds, self.rounds = 0.0, 0
+        super().__init__(_Selector(self))
+
+    def time(self) -> float:
+        return self.seconds
+
+
+class LoopClock(VirtualClock):
+    """The time of the event loop that runs."""
+
+    def now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def utc(self) -> datetime:
+        return datetime(2000, 1, 1, tzinfo=UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def spend(self, seconds: float) -> None:
+        """The fetcher has slept for so long."""
+
+
+def simulate(work: Coroutine[Any, Any, T]) -> tuple[T, SimulatedLoop]:
+    """What the work gives, and the loop in which it ran."""
+    loop = SimulatedLoop()
+    try:
+        return loop.run_until_complete(work), loop
+    finally:
+        loop.close()
