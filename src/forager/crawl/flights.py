@@ -20,7 +20,7 @@ PATIENT = 5.0  # seconds; a stranger that is silent for longer may be crowded ou
 CROWDED_OUT = "crowded out"
 LATEST = 0.05  # what the latest request counts for in how long one usually takes
 FRESH = 0.125  # of a lane's round: a floor that is older is computed again,
-ASKED = 8  # and so is one by which so many links were judged
+ASKED, SHARE = 8, 64  # and so is one by which so many links were judged, more of them if there are many lanes
 AHEAD = 8  # rounds of a lane that are looked ahead
 SOONEST = 0.005  # seconds; a shorter time is not worth waking up for
 MANY = 256  # requests over which the work for each is taken
@@ -132,26 +132,29 @@ class Choosiness:
     def __init__(self, config: CrawlConfig, flights: Flights, state: CrawlState, clock: Clock) -> None:
         self._limits, self._pages = config.frontier, config.stop.pages
         self._flights, self._frontier, self._stats, self._clock = flights, state.frontier, state.stats, clock
-        self._floor, self._since, self._judged = NEVER, -inf, 0
+        self._floor, self._since, self._judged, self._enough = NEVER, -inf, 0, ASKED
         self._worked, self._landed = clock.worked(), 0
         self._until = -inf  # what may be asked before is not worth it
 
     def floor(self, now: float) -> float:
         """The least score of a link that is asked for now; NEVER: any will do."""
         usual = self._flights.usual
-        if not self._limits.choosy or usual is None or self._flights.most == 1:
+        if not self._limits.choosy or self._flights.most == 1:
+            return NEVER
+        if usual is None:
+            self._worked = self._clock.worked()  # what was done before the first request does not count
             return NEVER
         turn = self._round(usual)
         if now - self._flights.launched > (1 + self._limits.choosy) * turn:
             return NEVER
         self._judged += 1
-        if self._judged > ASKED or now - self._since > FRESH * turn:
+        if self._judged > self._enough or now - self._since > FRESH * turn:
             self._floor, self._since, self._judged = self._kth(now, usual, turn), now, 0
         return self._floor
 
     def wait(self, now: float) -> float:
         """No link was worth it: when to try again."""
-        self._judged = ASKED  # the floor is computed again then
+        self._judged = self._enough  # the floor is computed again then
         turn = self._round(self._flights.usual or 0.0)
         self._until = min(self._frontier.next_rested(), now + max(SOONEST, FRESH * turn))
         return self._until
@@ -166,6 +169,7 @@ class Choosiness:
     def _kth(self, now: float, usual: float, turn: float) -> float:
         choosy, most = self._limits.choosy, self._flights.most
         lanes = self._frontier.soon(now, (1 + choosy) * turn)
+        self._enough = max(ASKED, len(lanes) // SHARE)
         could = min(len(lanes), most * turn / max(usual, SOONEST), turn / self._work())
         k = ceil(AHEAD * max(1.0, min(could / (1 + choosy), self._worth())))
         scores = self._frontier.best(lanes, k, AHEAD)

@@ -59,7 +59,10 @@ def score_of(key: int) -> float:
 
 def last_key(score: float) -> int:
     """The last key of a link with at least this score."""
-    return int(ranks_of(np.array([score], np.float32))[0]) << 32 | ID if score > NEVER else WORST
+    if score == NEVER:
+        return WORST
+    bits = int(struct.unpack("i", struct.pack("f", score + 0.0))[0])
+    return ((bits ^ (~(bits >> 31) & 0x7FFFFFFF)) & ID) << 32 | ID
 
 
 def checked(scores: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -109,8 +110,8 @@ class Places:
         self.budgets, self._rest_until = budgets, rest_until
         self.of: list[Place] = []  # each queue
         self.bound = Column(np.uint64, fill=WORST)
-        self.until = Column(np.float64, fill=-np.inf)  # its lane rests; inf: its budget is used up
-        self.since = Column(np.float64, fill=np.inf)  # its lane is busy; inf: it is not
+        self.until = array("d")  # by queue: its lane rests; inf: nobody knows for how long
+        self.since = array("d")  # by queue: its lane is busy; inf: it is not
         self.held = bytearray()
         self.ready: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])  # bound, queue; strangers, known
         self._numbers: dict[tuple[int, int], int] = {}  # lane and site -> queue
@@ -138,11 +139,8 @@ class Places:
         place.queues.append(number)
         self.of.append(Place(place, self._sites.setdefault(site, Site()), lane))
         self.bound.resize(number + 1)
-        self.until.resize(number + 1)
-        self.since.resize(number + 1)
-        self.until.view[number] = place.until
-        if place.lease != FREE:
-            self.since.view[number] = -np.inf  # nobody has noted when that began
+        self.until.append(place.until)
+        self.since.append(np.inf if place.lease == FREE else -np.inf)  # nobody has noted when that began
         self.held.append(0)
 
     # ---- queues -----------------------------------------------------------------------------------------------------
@@ -216,7 +214,7 @@ class Places:
         else:
             return True
         if unsure:
-            self.until.view[number] = np.inf
+            self.until[number] = np.inf
         return False
 
     def has_room(self, lane: Lane) -> bool:
@@ -243,7 +241,7 @@ class Places:
         """Put queues that were held back into the heaps."""
         for number in place:
             self.held[number] = 0
-            self.until.view[number] = self.of[number].lane.until
+            self.until[number] = self.of[number].lane.until
             bound = self.bound.view.item(number)
             if bound < WORST:
                 self._push(bound, number)
@@ -288,13 +286,13 @@ class Places:
         lane.lease, lane.until = FREE, now + delay
         until = lane.until if self.has_room(lane) else np.inf
         for number in lane.queues:
-            self.since.view[number], self.until.view[number] = np.inf, until
+            self.since[number], self.until[number] = np.inf, until
         self._list(lane, name)
 
     def _lease(self, lane: Lane, lease: int, now: float) -> None:
         lane.begin(lease, now)
         for number in lane.queues:
-            self.since.view[number] = now
+            self.since[number] = now
 
     def borrow(self, name: int, now: float) -> bool:
         """Lease a lane for something that is no link. False if it may not be asked now."""
@@ -343,13 +341,13 @@ class Places:
         lane = self.lane(name)
         lane.until = max(lane.until, until)
         for number in lane.queues:
-            self.until.view[number] = lane.until
+            self.until[number] = lane.until
 
     def soon(self, now: float, horizon: float) -> AnyIds:
         """All queues with links whose lanes may be asked within so many seconds: those that are ready, that have rested
         by then, or that were asked no longer ago than that."""
-        soon = (self.until.view <= now + horizon) & (self.since.view >= now - horizon) & (self.bound.view < WORST)
-        return soon.nonzero()[0]
+        until, since = np.frombuffer(self.until), np.frombuffer(self.since)  # they may not grow while these live
+        return ((until <= now + horizon) & (since >= now - horizon) & (self.bound.view < WORST)).nonzero()[0]
 
     def first_rested(self) -> float:
         """When the next lane with held links has rested."""
