@@ -1,7 +1,7 @@
 """Simulated time for the real loop: many requests at once, no waiting, always the same order.
 
 The event loop's own clock moves only when nothing can be done, and then at once to the next timer. A crawl that would
-wait for ever is an error.
+wait for ever is an error, and so is one that does not wait at all.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from forager.clock import VirtualClock
 
 T = TypeVar("T")
+MOST = 100_000  # rounds of the loop
 
 
 class _Selector(selectors.DefaultSelector):
@@ -24,6 +25,8 @@ class _Selector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[Any]:
         self._loop.rounds += 1
+        if self._loop.rounds > MOST:
+            raise RuntimeError(f"{MOST} rounds, and only {self._loop.seconds} s have passed")
         events = super().select(0)
         if not events and timeout is None:
             raise RuntimeError("nothing will ever happen")

@@ -6,15 +6,18 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig, ScopeConfig, StopConfig, StoreConfig
-from forager.crawl.flights import AHEAD
+from forager.crawl.flights import AHEAD, Choosiness, Flights
 from forager.crawl.loop import Crawl
+from forager.crawl.state import CrawlState
 from forager.strategies import make_strategy
-from forager.types import Answer, Redirect, Url
+from forager.types import NEVER, Answer, Redirect, Url
 from tests.simulated import LoopClock, SimulatedLoop, simulate
 from tests.small_web import SmallWeb, WordCritic, html
 
@@ -165,6 +168,31 @@ def test_it_can_be_stopped_while_it_waits() -> None:
     made, loop = simulate(work())
     assert made.stats.stopped == "enough"
     assert loop.seconds == pytest.approx(30.0)
+
+
+def choosiness(choosy: float, **limits: int) -> Choosiness:
+    """After the first request, with 20 good links on one lane and 20 poor ones on another."""
+    config = CrawlConfig(frontier=FrontierConfig(delay=1.0, delay_factor=0, choosy=choosy), stop=StopConfig(**limits))
+    clock, state = VirtualClock(), CrawlState.empty(make_strategy("best-first", {}, {}))
+    ids = np.arange(40, dtype=np.int32)
+    state.frontier.add(ids, ids // 20, ids // 20, np.where(ids < 20, 0.9, 0.1).astype(np.float32))
+    flights = Flights(8, clock)
+    flights.usual, flights.launched, flights.ended = 0.1, 0.0, 1
+    return Choosiness(config, flights, state, clock)
+
+
+def test_the_floor_is_that_of_the_good_lane_until_nothing_was_asked_for_long() -> None:
+    made = choosiness(1.0)
+    assert made.floor(0.1) == pytest.approx(0.9)
+    assert made.floor(2.1) == pytest.approx(0.9)
+    assert made.floor(2.3) == NEVER  # two rounds of 1.1 s
+
+
+def test_when_little_is_left_to_fetch_fewer_lanes_are_asked() -> None:
+    """With so little patience both lanes would do."""
+    assert choosiness(0.001).floor(0.1) == NEVER
+    assert choosiness(0.001, pages=1).floor(0.1) == pytest.approx(0.9)
+    assert choosiness(0.0, pages=1).floor(0.1) == NEVER
 
 
 HOSTS = st.integers(0, 4)

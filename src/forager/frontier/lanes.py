@@ -173,7 +173,7 @@ class LaneFrontier:
     def acquire(self, now: float, *, strangers: bool = True, floor: float = NEVER) -> Candidate | None:
         self._now = now
         self._wake(now)
-        number = self._places.first(now, strangers, self._queues.head, last_key(floor))
+        number = self._places.first(now, strangers, self._queues.head, WORST if floor == NEVER else last_key(floor))
         if number is None:
             return None
         key = self._queues.pop(number)

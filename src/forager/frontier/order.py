@@ -59,8 +59,6 @@ def score_of(key: int) -> float:
 
 def last_key(score: float) -> int:
     """The last key of a link with at least this score."""
-    if score == NEVER:
-        return WORST
     bits = int(struct.unpack("i", struct.pack("f", score + 0.0))[0])
     return ((bits ^ (~(bits >> 31) & 0x7FFFFFFF)) & ID) << 32 | ID
 
