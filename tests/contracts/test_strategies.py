@@ -85,6 +85,7 @@ def registered(name: str, **params: object) -> Callable[[], Strategy]:
         "classes": WordCritic.classes,
         "focus": WordCritic.focus,
         "query": query,
+        "sample": query.sample,
     }
     return lambda: make_strategy(name, given, params)
 

@@ -1,0 +1,1 @@
+from forager.strategies.weigher.strategy import Weigher as Weigher
