@@ -68,8 +68,11 @@ def mean_odds(found: list[str]) -> float:
 
 def features_of_links() -> list[list[tuple[str, int]]]:
     """Words with their offsets, d_max = 1."""
-    texts = (("birds and eggs", "the wing", "rocks and sand"), ("rocks and sand", "grey", "neutral"))
-    texts = (*texts, ("grey", "neutral", ""))
+    texts = [
+        ("birds and eggs", "the wing", "rocks and sand"),
+        ("rocks and sand", "grey", "neutral"),
+        ("grey", "neutral", ""),
+    ]
     return [[(word, at - 1) for at, leaf in enumerate(leaves) for word in leaf.split()] for leaves in texts]
 
 
