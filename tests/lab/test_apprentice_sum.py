@@ -41,6 +41,5 @@ def harvest(strategy: str) -> float:
 def test_it_beats_itself_untrained_and_misled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "LAB_STRATEGIES", {**LAB_STRATEGIES, "misled": Misled})
     taught = harvest("apprentice:form=sum")
-    print(taught, harvest("apprentice:form=sum:batch=100000"), harvest("misled:form=sum"), harvest("best-first"), harvest("apprentice"))
     assert taught > harvest("apprentice:form=sum:batch=100000")
     assert taught > harvest("misled:form=sum")
