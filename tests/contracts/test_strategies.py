@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig
 from forager.crawl.loop import Crawl
-from forager.critics import make_critic
+from forager.critics import Predicate, make_critic
 from forager.learn.tfidf import Query
 from forager.strategies import STRATEGIES, make_strategy
 from forager.types import (
@@ -99,6 +99,10 @@ MAKERS: dict[str, Callable[[], Strategy]] = {
     "apprentice often": registered("apprentice", batch=5),
     "apprentice, all parents": registered("apprentice", batch=5, combine="noisy-or", trust=1.0, topics=1),
     "apprentice by regression": registered("apprentice", batch=5, combine="best", learner="logistic", cocitation=True),
+    "apprentice, the sum": registered("apprentice", form="sum", batch=5),
+    "apprentice, the sum with words": lambda: make_strategy(
+        "apprentice", {"critic": Predicate(keywords=["bird"])}, {"form": "sum", "batch": 5}
+    ),
     "lexical, learning": registered("lexical", proximity=1.0, reward=1.0, every=5),
     "oracle": lambda: make_strategy("oracle", truth(), {}, {"oracle": Oracle}),
     "lookahead": lambda: make_strategy("lookahead", truth(), {}, {"lookahead": Lookahead}),

@@ -146,6 +146,13 @@ class TfidfColumns:
         x = np.concatenate([np.empty(0, np.float32), *(x for _, x in rows)])
         return csr_matrix((x, at, ends), (len(bags), len(self.terms)))
 
+    def of_terms(self, terms: Terms, values: NDArray[Any]) -> Floats:
+        """For each term the value of its column; 0 for a term without one."""
+        at, known = self._index.find(terms)
+        found = np.zeros(len(terms), np.float32)
+        found[known] = values[at[known]]
+        return found
+
     def times(self, bag: Bag, weights: Any) -> Floats:
         """x of a page times a sparse matrix with a row for each column."""
         at, x = self.row(bag)
