@@ -18,9 +18,9 @@ by Q-, and scored again after each switch.
 With G drawn from the Gumbel distribution, the order of priorities is a draw by softmax (see forager's infospiders).
 
 The memory of the original has room for 100,000 experiences; the laboratory's crawls are shorter, and some numbers are
-smaller. It learns 300 old experiences with each new one (here `replay`) and switches after 100 (here `switch`). It draws
-a random link with probability .2, and hosts by softmax with T = 1 (here T = 0: no chance). It has address and page words
-switched off (here on), and steps of constant size with an L1 penalty (here they adapt to each feature, as in
+smaller. It learns 300 old experiences with each new one (here `replay`) and switches after 100 (here `switch`). It
+draws a random link with probability .2, and hosts by softmax with T = 1 (here T = 0: no chance). Address and page words
+are switched off (here on), and steps have a constant size and an L1 penalty (here they adapt to each feature, as in
 forager.learn.linear).
 """
 

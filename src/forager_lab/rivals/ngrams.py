@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from forager.types import Floats, Ragged, Url
-from forager.web.text import fold, mixed
+from forager.web.text import distinct, fold, mixed
 
 LONGEST = 200  # characters of a text; the rest does not count
 _BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no position is lost modulo 2^64
@@ -30,7 +30,7 @@ def character_ngrams(texts: Sequence[str], shortest: int, longest: int) -> Ragge
         whole = rows[:count] == rows[length - 1 : length - 1 + count]
         if length >= shortest:
             found.append((rows[:count] << np.uint64(32) | mixed(hashed.copy()))[whole])
-    keys = np.unique(np.concatenate(found))
+    keys = distinct(np.concatenate(found))
     starts = np.searchsorted(keys, np.arange(len(cut) + 1, dtype=np.uint64) << np.uint64(32))
     return Ragged(keys.astype(np.uint32), starts.astype(np.int64))
 

@@ -21,8 +21,9 @@ orders the links inside an arm:
 In the paper targets are files (tables and the like) on one site. The reward of a page is the number of new targets it
 links to, and the classifier says which links are targets. Here a target is a relevant page: the reward of a pull is 1
 if the page fetched is relevant, else 0; it is new in any case, since no page is fetched twice. A request that brings no
-page is a pull without reward. Only the abstract and summaries of the paper were at hand. That each distinct path counts
-once in its centroid, and that a link stays in the arm in which it was found first, is our reading.
+page is a pull without reward. Scores change after pages only, so an arm of dead links is pulled until one brings a
+page; that costs requests, not pages. Only the abstract and summaries of the paper were at hand. That each distinct path
+counts once in its centroid, and that a link stays in the arm in which it was found first, is our reading.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class SleepingBandit:
             raise ForagerError("sb: theta must lie in 0..1, alpha be at least 0; size, most and every at least 1")
         self.theta, self.alpha, self.size, self.most, self.every = theta, alpha, size, most, every
         self.arms: dict[str, int] = {}  # by tag path
-        self._sums = np.zeros((0, size), np.float32)  # of the paths of each arm
+        self._sums, self._lengths = np.zeros((0, size), np.float32), np.zeros(0, np.float32)  # of the paths of each arm
         self.pulls, self.rewards = np.zeros(0), np.zeros(0)  # of each arm
         self._wanted = Regression(1 << 18)
 
@@ -86,15 +87,18 @@ class SleepingBandit:
         if arm == STRANGE or (cosine < self.theta and len(self._sums) < self.most):
             arm = len(self._sums)
             self._sums = np.vstack((self._sums, np.zeros(self.size, np.float32)))
+            self._lengths = np.append(self._lengths, np.float32(0))
             self.pulls, self.rewards = np.append(self.pulls, 0.0), np.append(self.rewards, 0.0)
         self._sums[arm] += vector
+        self._lengths[arm] = np.linalg.norm(self._sums[arm])
         self.arms[path] = arm
 
     def _nearest(self, vector: Floats) -> tuple[int, float]:
         """The arm with the nearest centroid, and its cosine."""
         if not len(self._sums):
             return STRANGE, 0.0
-        cosines = self._sums @ vector / np.linalg.norm(self._sums, axis=1)
+        pairs = np.flatnonzero(vector)
+        cosines = self._sums[:, pairs] @ vector[pairs] / self._lengths
         return int(np.argmax(cosines)), float(cosines.max())
 
     def _arms_of(self, paths: Sequence[str]) -> Floats:

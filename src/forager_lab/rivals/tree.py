@@ -4,7 +4,8 @@ For the n examples of a leaf with rewards r, and a split of them into n_1 with x
 
     gain = var(r) - n_1/n var(r_1) - n_2/n var(r_2)
 
-A leaf with at least `fewest` examples is split where the gain is largest, if it is above 0.
+A leaf with at least `fewest` examples is split where the gain is largest, if it is above 0. Either side must have at
+least a share of `least` of the examples.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ LEAF = -1  # in place of the feature of a node that is not split
 class RewardTree:
     """Leaves are numbers of nodes; node 0 is the root. Examples are kept, each with its leaf."""
 
-    def __init__(self, features: int, *, fewest: int, deepest: int) -> None:
-        self.fewest, self.deepest = fewest, deepest
+    def __init__(self, features: int, *, fewest: int, least: float, deepest: int) -> None:
+        self.fewest, self.least, self.deepest = fewest, least, deepest
         self.feature, self.value = np.full(1, LEAF, np.intp), np.zeros(1, np.float32)
         self.children, self.parent = np.zeros((1, 2), np.intp), np.zeros(1, np.intp)
         self.depth = np.zeros(1, np.intp)
@@ -42,14 +43,14 @@ class RewardTree:
             at[rows] = self.children[node, right.astype(np.intp)]
         return at
 
-    def add(self, x: Floats, reward: float) -> None:
-        """Take in an example, and split its leaf if that is due."""
+    def add(self, x: Floats, rewards: Floats) -> None:
+        """Take in an example, and split its leaf if that is due. `rewards`: of all examples, the new one last."""
         leaf = int(self.leaves(x[None])[0])
-        self.x, self.rewards = np.vstack((self.x, x)), np.append(self.rewards, np.float32(reward))
+        self.x, self.rewards = np.vstack((self.x, x)), rewards
         self.leaf = np.append(self.leaf, leaf)
         rows = np.flatnonzero(self.leaf == leaf)
         if len(rows) >= self.fewest and self.depth[leaf] < self.deepest:
-            gain, feature, value = best_split(self.x[rows], self.rewards[rows])
+            gain, feature, value = best_split(self.x[rows], self.rewards[rows], self.least)
             if gain > 0:
                 self._split(leaf, feature, value)
                 self.leaf[rows] = self.leaves(self.x[rows])
@@ -62,13 +63,13 @@ class RewardTree:
         self.feature[leaf], self.value[leaf], self.children[leaf] = feature, value, (left, right)
         self.parent, self.depth = np.append(self.parent, [leaf] * 2), np.append(self.depth, [self.depth[leaf] + 1] * 2)
 
-    def means(self, of: Floats) -> Floats:
-        """For each node, the mean of the given number of the examples in it; 0 where there are none."""
+    def means(self) -> Floats:
+        """The mean reward of each leaf; 0 for a node that is split."""
         counts = np.bincount(self.leaf, minlength=len(self))
-        return (np.bincount(self.leaf, of, len(self)) / np.maximum(counts, 1)).astype(np.float32)
+        return (np.bincount(self.leaf, self.rewards, len(self)) / np.maximum(counts, 1)).astype(np.float32)
 
 
-def best_split(x: Floats, rewards: Floats) -> tuple[float, int, float]:
+def best_split(x: Floats, rewards: Floats, least: float = 0.0) -> tuple[float, int, float]:
     """The largest gain, and the feature and value that have it. All features and values are tried in one go."""
     count = len(x)
     order = np.argsort(x, axis=0, kind="stable")
@@ -77,6 +78,7 @@ def best_split(x: Floats, rewards: Floats) -> tuple[float, int, float]:
     squares = sums[:-1] ** 2 / left + (sums[-1] - sums[:-1]) ** 2 / (count - left)
     gains = (squares - sums[-1] ** 2 / count) / count  # what the squared rewards add to the variances cancels out
     gains[ordered[1:] == ordered[:-1]] = 0  # no value lies between equal ones
+    gains[(np.minimum(left, count - left) < least * count)[:, 0]] = 0
     place, feature = np.unravel_index(np.argmax(gains), gains.shape)
     gain = float(gains[place, feature])
     return (gain if gain > 1e-9 else 0.0), int(feature), float(ordered[place, feature])

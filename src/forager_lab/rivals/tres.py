@@ -16,19 +16,22 @@ action is a link on a page s that was fetched. x(s,a) has nine features; the fir
 3 and 7 are rounded down to tenths; 7 and 8 are those of today. The reward r of an action is 1 if the page it led
 to is relevant, else 0. Tree-Frontier is a decision tree over x (forager_lab/rivals/tree.py). It grows with each
 experience (x, r). One link drawn from each leaf is a representative, and the representative with the largest Q is
-followed. Here Q is a number for each leaf l, by a step of value iteration every few pages, over the experiences E(l) in
-it; A(s') are the links of the page s' that the action led to:
+followed. Here Q is a number for each leaf l, by a step of value iteration with each page, over the experiences E(l) in
+it; A(s') are the links of the page s' that the action led to, or all leaves if it has none:
 
-    Q(l) <- mean over E(l) of  r + gamma max over a' in A(s') of Q(leaf of a'),   gamma = 0.99        with q = true
-    Q(l)  = mean over E(l) of  r                                                                  with q = false
+    y     = r + gamma max over a' in A(s') of Q(leaf of a'),   gamma = 0.99       with q = true
+    y     = r                                                                     with q = false
+    Q(l) <- mean of y over E(l)
 
 So all representatives of a leaf are worth the same. Drawn from the best leaf means:
 
     priority(a) = Q(leaf of a) - max Q + h(seed, url) / 100000
 
-In the paper Q is a network (double deep Q-learning) that also tells links in one leaf apart; the rest of its numbers
-are kept: leaves are split from 5 experiences on, down to a depth of 18. The features are those of the authors' code, as
-the text of the paper was not at hand. Ours are: keywords are the words of the query and not an extended list; a
+In the paper Q is a network (double deep Q-learning) that also tells links in one leaf apart, and the tree is split by r
+alone; here it is split by y, or links that pay later would stay in one leaf with those that never do. Other numbers are
+kept: leaves are split from 5 experiences on, however small a side is (for small crawls their code has 10, and a fifth),
+down to a depth of 18. The features are those of the authors' code, as the
+text of the paper was not at hand. Ours are: keywords are the words of the query and not an extended list; a
 keyphrase is two of them; the critic stands for their classifier; a host for a domain; and there is no limit of pages
 for each of these. Their code draws from the leaves at random for the first 500 pages; here Q counts from the first one.
 """
@@ -90,17 +93,20 @@ class Tres:
         q: bool = True,
         gamma: float = 0.99,
         fewest: int = 5,
+        least: float = 0.0,
         deepest: int = 18,
         every: int = 5,
     ) -> None:
-        """`fewest`: experiences of a leaf that may be split; `deepest`: depth of the tree; `every`: pages between
+        """`fewest`: experiences of a leaf that may be split; `least`: share of them on either side; `deepest`: depth of
+        the tree; `every`: pages between
         sweeps."""
         if not 0 <= gamma < 1 or fewest < 2 or deepest < 0 or every < 1:
             raise ForagerError("tres: gamma must lie in 0..1, fewest be at least 2, deepest 0, every 1")
         self.query, self.critic, self.seed, self.q, self.gamma, self.every = query, critic, seed, q, gamma, every
-        self.tree = RewardTree(FEATURES, fewest=fewest, deepest=deepest)
+        self.tree = RewardTree(FEATURES, fewest=fewest, least=least, deepest=deepest)
         self.values = np.zeros(1, np.float32)  # Q of each node of the tree
         self.hosts = np.zeros((2, HOSTS), np.float32)  # pages of each host that are not relevant, and that are
+        self._rewards = np.zeros(0, np.float32)  # r of each experience
         self._ahead: list[Floats] = []  # of each experience: the different x of the links of s'
         self._said: dict[str, float] = {}  # of the critic, by anchor
 
@@ -141,24 +147,20 @@ class Tres:
         followed = _today(self.hosts, led.state[:1]) if led.state.size else None
         self.hosts[good, host_slots([outcome.page.url])] += 1
         if followed is not None:
-            self.tree.add(followed[0, :FEATURES], good)
+            self._rewards = np.append(self._rewards, np.float32(good))
             if self.q:
                 self._ahead.append(np.unique(self._states(outcome)[:, :FEATURES], axis=0))
-            self._evaluate()
+            self.tree.add(followed[0, :FEATURES], self._targets())
+            self.values = self.tree.means()
 
-    def _evaluate(self) -> None:
-        """Q of all leaves. New leaves begin with that of the leaf they were."""
-        new = self.tree.parent[len(self.values) :]
-        self.values = np.append(self.values, self.values[new])
-        if not self.q:
-            self.values = self.tree.means(self.tree.rewards)
-        elif len(self._ahead) % self.every == 0:
-            self.values = self.tree.means(self.tree.rewards + np.float32(self.gamma) * self._best_ahead())
+    def _targets(self) -> Floats:
+        """y of each experience."""
+        return self._rewards + np.float32(self.gamma) * self._best_ahead() if self.q else self._rewards
 
     def _best_ahead(self) -> Floats:
-        """max over a' in A(s') of Q(leaf of a') of each experience; 0 without links."""
+        """max over a' in A(s') of Q(leaf of a') of each experience."""
         lengths = np.array([len(rows) for rows in self._ahead], np.intp)
-        best, starts = np.zeros(len(lengths), np.float32), np.cumsum(lengths) - lengths
+        best, starts = np.full(len(lengths), self.values.max()), np.cumsum(lengths) - lengths
         if lengths.any():
             q = self.values[self.tree.leaves(np.concatenate(self._ahead))]
             best[lengths > 0] = np.maximum.reduceat(q, starts[lengths > 0])
@@ -180,7 +182,8 @@ class Tres:
 
 def _priority(tree: RewardTree, values: Floats, state: Floats) -> Floats:
     """Below the best leaf, so that a float32 has room for the draw."""
-    return (values[tree.leaves(state[:, :FEATURES])] - values.max() + TIE * state[:, LOT]).astype(np.float32)
+    below = values[tree.leaves(state[:, :FEATURES])] - values.max()
+    return np.asarray(below + np.float32(TIE) * state[:, LOT], np.float32)
 
 
 def _today(hosts: Floats, state: Floats) -> Floats:
