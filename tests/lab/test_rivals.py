@@ -17,7 +17,7 @@ from forager_lab.oracles import LAB_STRATEGIES
 from forager_lab.rivals import RIVALS, DeepDeep, HostBandit, ParentQuality, SleepingBandit, Tres, UrlKeywords
 from forager_lab.rivals.deep_deep import q_values
 from forager_lab.rivals.ngrams import chances, character_ngrams, step_pairs
-from forager_lab.rivals.tree import RewardTree, best_split
+from forager_lab.rivals.tres import RewardTree, best_split
 from tests.small_web import WordCritic
 from tests.visits import page_of, visit_of
 

@@ -13,11 +13,11 @@ action is a link on a page s that was fetched. x(s,a) has nine features; the fir
     8  unknown       no page was fetched from its host, 0 or 1
     9  chance        what the critic says of the anchor, as if it were a page
 
-3 and 7 are rounded down to tenths; 7 and 8 are those of today. The reward r of an action is 1 if the page it led
-to is relevant, else 0. Tree-Frontier is a decision tree over x (forager_lab/rivals/tree.py). It grows with each
-experience (x, r). One link drawn from each leaf is a representative, and the representative with the largest Q is
-followed. Here Q is a number for each leaf l, by a step of value iteration with each page, over the experiences E(l) in
-it; A(s') are the links of the page s' that the action led to, or all leaves if it has none:
+3 and 7 are rounded down to tenths; 7 and 8 are those of today. The reward r of an action is 1 if the page it led to is
+relevant, else 0. Tree-Frontier is a decision tree over x that grows with each experience (x, r). One link drawn from
+each leaf is a representative, and the representative with the largest Q is followed. Here Q is a number for each leaf
+l, by a step of value iteration with each page, over the experiences E(l) in it; A(s') are the links of the page s' that
+the action led to, or all leaves if it has none:
 
     y     = r + gamma max over a' in A(s') of Q(leaf of a'),   gamma = 0.99       with q = true
     y     = r                                                                     with q = false
@@ -29,11 +29,11 @@ So all representatives of a leaf are worth the same. Drawn from the best leaf me
 
 In the paper Q is a network (double deep Q-learning) that also tells links in one leaf apart, and the tree is split by r
 alone; here it is split by y, or links that pay later would stay in one leaf with those that never do. Other numbers are
-kept: leaves are split from 5 experiences on, however small a side is (for small crawls their code has 10, and a fifth),
-down to a depth of 18. The features are those of the authors' code, as the
-text of the paper was not at hand. Ours are: keywords are the words of the query and not an extended list; a
-keyphrase is two of them; the critic stands for their classifier; a host for a domain; and there is no limit of pages
-for each of these. Their code draws from the leaves at random for the first 500 pages; here Q counts from the first one.
+kept: leaves are split from 5 experiences on, however small a side is (with at most 20 pages of a domain their code has
+10, and a fifth), down to a depth of 18. The features are those of the authors' code, as the text of the paper was not
+at hand. Ours are: keywords are the words of the query and not an extended list; a keyphrase is two of them; the critic
+stands for their classifier; a host for a domain; and there is no limit of pages for each of these. Their code draws
+from the leaves at random for the first 500 pages; here Q counts from the first one.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ from forager.types import (
 from forager.web.text import url_terms
 from forager_lab.rivals.host_bandit import HOSTS, host_slots
 from forager_lab.rivals.ngrams import chances
-from forager_lab.rivals.tree import RewardTree
 
 FEATURES = 9
 HOST, UNKNOWN, CHANCE = 6, 7, 8  # columns of features
 GOOD, BAD, SLOT, LOT = range(FEATURES, FEATURES + 4)  # further columns of state
+LEAF = -1  # in place of the feature of a node that is not split
 TIE = 1e-5  # what a draw may add to Q
 REMEMBERED = 50_000  # anchors whose judgement is kept
 
@@ -219,3 +219,80 @@ def _as_page(page: Page, anchor: str, terms: Terms) -> Page:
     """A page that has only the words of an anchor."""
     bare = replace(page, title="", leaves=(anchor,), tags=("a",), terms=Ragged.of([terms]), headings=(), keywords="")
     return replace(bare, regions=page.regions[:1], links=page.links.take([]), description="")
+
+
+# ---- the tree ------------------------------------------------------------------------------------------------------
+
+
+class RewardTree:
+    """A decision tree that grows as examples come: a leaf is split where that makes the rewards in it most alike.
+
+    Of the n examples of a leaf with rewards r, a split puts n_1 with x_f <= value on one side and n_2 on the other:
+
+        gain = var(r) - n_1/n var(r_1) - n_2/n var(r_2)
+
+    A leaf with at least `fewest` examples is split where the gain is largest, if it is above 0. Either side must have
+    at least a share of `least` of the examples. Leaves are numbers of nodes; node 0 is the root.
+    """
+
+    def __init__(self, features: int, *, fewest: int, least: float, deepest: int) -> None:
+        self.fewest, self.least, self.deepest = fewest, least, deepest
+        self.feature, self.value = np.full(1, LEAF, np.intp), np.zeros(1, np.float32)
+        self.children, self.parent = np.zeros((1, 2), np.intp), np.zeros(1, np.intp)
+        self.depth = np.zeros(1, np.intp)
+        self.x, self.rewards = np.zeros((0, features), np.float32), np.zeros(0, np.float32)
+        self.leaf = np.zeros(0, np.intp)  # of each example
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return len(self.feature)
+
+    def leaves(self, x: Floats) -> NDArray[np.intp]:
+        """The leaf of each row."""
+        at, rows = np.zeros(len(x), np.intp), np.arange(len(x))
+        while len(rows):
+            rows = rows[self.feature[at[rows]] != LEAF]
+            node = at[rows]
+            right = x[rows, self.feature[node]] > self.value[node]
+            at[rows] = self.children[node, right.astype(np.intp)]
+        return at
+
+    def add(self, x: Floats, rewards: Floats) -> None:
+        """Take in an example, and split its leaf if that is due. `rewards`: of all examples, the new one last."""
+        leaf = int(self.leaves(x[None])[0])
+        self.x, self.rewards = np.vstack((self.x, x)), rewards
+        self.leaf = np.append(self.leaf, leaf)
+        rows = np.flatnonzero(self.leaf == leaf)
+        if len(rows) >= self.fewest and self.depth[leaf] < self.deepest:
+            gain, feature, value = best_split(self.x[rows], self.rewards[rows], self.least)
+            if gain > 0:
+                self._split(leaf, feature, value)
+                self.leaf[rows] = self.leaves(self.x[rows])
+
+    def _split(self, leaf: int, feature: int, value: float) -> None:
+        """In new arrays: a copy of the tree stays as it was."""
+        left, right = len(self), len(self) + 1
+        self.feature, self.value = np.append(self.feature, [LEAF] * 2), np.append(self.value, [0, 0]).astype(np.float32)
+        self.children = np.vstack((self.children, np.zeros((2, 2), np.intp)))
+        self.feature[leaf], self.value[leaf], self.children[leaf] = feature, value, (left, right)
+        self.parent, self.depth = np.append(self.parent, [leaf] * 2), np.append(self.depth, [self.depth[leaf] + 1] * 2)
+
+    def means(self) -> Floats:
+        """The mean reward of each leaf; 0 for a node that is split."""
+        counts = np.bincount(self.leaf, minlength=len(self))
+        return (np.bincount(self.leaf, self.rewards, len(self)) / np.maximum(counts, 1)).astype(np.float32)
+
+
+def best_split(x: Floats, rewards: Floats, least: float = 0.0) -> tuple[float, int, float]:
+    """The largest gain, and the feature and value that have it. All features and values are tried in one go."""
+    count = len(x)
+    order = np.argsort(x, axis=0, kind="stable")
+    ordered, r = np.take_along_axis(x, order, axis=0), rewards[order].astype(np.float64)
+    left, sums = np.arange(1, count)[:, None], np.cumsum(r, axis=0)
+    squares = sums[:-1] ** 2 / left + (sums[-1] - sums[:-1]) ** 2 / (count - left)
+    gains = (squares - sums[-1] ** 2 / count) / count  # what the squared rewards add to the variances cancels out
+    gains[ordered[1:] == ordered[:-1]] = 0  # no value lies between equal ones
+    gains[(np.minimum(left, count - left) < least * count)[:, 0]] = 0
+    place, feature = np.unravel_index(np.argmax(gains), gains.shape)
+    gain = float(gains[place, feature])
+    return (gain if gain > 1e-9 else 0.0), int(feature), float(ordered[place, feature])
