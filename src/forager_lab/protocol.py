@@ -40,6 +40,7 @@ from forager.types import Critic, Floats, Mask, Ragged, Strategy, Terms, Url
 from forager.web.scope import Scope
 from forager_lab.laboratory import Laboratory
 from forager_lab.oracles import LAB_STRATEGIES
+from forager_lab.rivals import RIVALS
 
 POSITIVES, OTHERS, STARTS = 40, 600, 3
 OTHER = "other"
@@ -221,7 +222,7 @@ def strategy_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
     }
     if spec.name in LAB_STRATEGIES:
         given |= {"relevant": trial.relevant, "final": lab.web.final, "graph": lab.graph}
-    made = make_strategy(spec.name, given, spec.options, LAB_STRATEGIES)
+    made = make_strategy(spec.name, given, spec.options, {**RIVALS, **LAB_STRATEGIES})
     if isinstance(made, Teachable) and trial.teaching is None:
         raise ForagerError(
             f"strategy {spec.name!r} must be taught before the crawl, on the same web: give --halved, which keeps "

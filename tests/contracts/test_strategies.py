@@ -39,6 +39,7 @@ from forager.types import (
 from forager.web.page import parse
 from forager_lab.laboratory import build_graph
 from forager_lab.oracles import Lookahead, Oracle
+from forager_lab.rivals import RIVALS
 from tests import stubs
 from tests.small_web import SmallWeb, WordCritic, html, url
 
@@ -87,7 +88,7 @@ def registered(name: str, **params: object) -> Callable[[], Strategy]:
         "query": query,
         "sample": query.sample,
     }
-    return lambda: make_strategy(name, given, params)
+    return lambda: make_strategy(name, given, params, RIVALS)
 
 
 MAKERS: dict[str, Callable[[], Strategy]] = {
@@ -104,6 +105,11 @@ MAKERS: dict[str, Callable[[], Strategy]] = {
         "apprentice", {"critic": Predicate(keywords=["bird"])}, {"form": "sum", "batch": 5}
     ),
     "lexical, learning": registered("lexical", proximity=1.0, reward=1.0, every=5),
+    **{name: registered(name) for name in RIVALS},
+    "sb often": registered("sb", every=1, theta=0.9),
+    "tres by rewards": registered("tres", every=1, q=False),
+    "deep-deep often": registered("deep-deep", switch=3, temperature=0.5, memory=10),
+    "host-bandit, drawn": registered("host-bandit", lam=0.9, decay=10, value="both"),
     "oracle": lambda: make_strategy("oracle", truth(), {}, {"oracle": Oracle}),
     "lookahead": lambda: make_strategy("lookahead", truth(), {}, {"lookahead": Lookahead}),
     "stub shark": stubs.Shark,
