@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from forager.learn.embeddings import DIMENSIONS, WordVectors
 from forager.learn.sample import TopicSample, opening, opening_leaves
 from forager.learn.tfidf import Idf
+from forager.strategies.link_features import side_by_side
 from forager.strategies.weigher.words import spans
 from forager.types import Floats, Links, Mask, Page, Parts, Ragged, Terms
 
@@ -77,7 +78,7 @@ class TopicMeaning:
     def vectors(self, page: Page, links: Links, urls: Ragged, texts: Sequence[str]) -> Floats:
         """(links, DIMENSIONS) of anchor and URL together. `urls`, `texts`: the words of the URLs."""
         start, end = spans(page, links)
-        both = _side_by_side(Ragged.cut(page.terms.values, start, end - start), urls)
+        both = side_by_side([Ragged.cut(page.terms.values, start, end - start), urls])
         first, last, leaves = links.first_leaf, links.last_leaf, page.leaves
 
         def texts_of(rows: Sequence[int]) -> list[str]:
@@ -163,11 +164,3 @@ def logistic(x: Reals, y: Reals, prior: Reals, pull: float = 0.1) -> Reals:
         curve = (x * (p * (1 - p))[:, None]).T @ x + pull * np.eye(len(a))
         a = a - np.linalg.solve(curve, x.T @ (p - y) + pull * (a - prior))
     return a
-
-
-def _side_by_side(left: Ragged, right: Ragged) -> Ragged:
-    """Rows with the values of both."""
-    lengths = np.stack((left.lengths, right.lengths), axis=1)
-    starts = np.stack((left.offsets[:-1], right.offsets[:-1] + len(left.values)), axis=1)
-    pieces = Ragged.cut(np.concatenate((left.values, right.values)), starts.ravel(), lengths.ravel())
-    return Ragged(pieces.values, pieces.offsets[::2])

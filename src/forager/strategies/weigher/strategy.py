@@ -27,7 +27,7 @@ from forager.learn.sample import TopicSample
 from forager.strategies.weigher.combiner import Combiner, load_weights
 from forager.strategies.weigher.meaning import LearntMeaning, TopicMeaning, packed
 from forager.strategies.weigher.place import LinkPlace, Success, host_key, logit, place_keys
-from forager.strategies.weigher.signals import FOUND, NAMES, WIDTH, CrawlSoFar, LinkRows
+from forager.strategies.weigher.signals import NAMES, WIDTH, CrawlSoFar, LinkRows
 from forager.strategies.weigher.words import LearntWords, TopicWords, words_to_learn
 from forager.types import (
     BEST,
@@ -212,4 +212,3 @@ def _share(precision: float, critic: Critic | None) -> float:
 
 
 _ONE = np.zeros(1, np.intp)
-assert len(FOUND) == 18
