@@ -41,6 +41,7 @@ class TopicMeaning:
 
     def __init__(self, sample: TopicSample) -> None:
         self._vectors = WordVectors()
+        self._judged: tuple[Page, float] | None = None  # the last page, and what was said of it
         rare = Idf.of(sample.bags[row] for row in range(len(sample.bags)))
         self._weight = lambda words: np.sqrt(np.maximum(rare(words), 0))
         titles, openings = (self._of_texts(texts) for texts in (sample.titles, sample.openings))
@@ -68,7 +69,12 @@ class TopicMeaning:
         return float(a[0]), float(a[1]), _average_precision(z, wanted)
 
     def opinion(self, page: Page) -> float:
-        """Log-odds that a page is wanted, by how it begins."""
+        """Log-odds that a page is wanted, by how it begins. It is asked twice for each page of a crawl."""
+        if self._judged is None or self._judged[0] is not page:
+            self._judged = page, self._judge(page)
+        return self._judged[1]
+
+    def _judge(self, page: Page) -> float:
         bag = page.terms.take(np.array(opening_leaves(page), np.intp))
         text = Ragged(bag.values, np.array([0, len(bag.values)], np.int64))
         (vector,) = self._vectors.of_bags(text, lambda _: [opening(page)], self._weight)
