@@ -39,6 +39,11 @@ lab: $(VENV)/ready
 study-webs:
 	@test -n "$(WEBS)" || { echo "name the folder that holds wikispeedia and webkb: make $(MAKECMDGOALS) WEBS=DIR" >&2; exit 2; }
 
+# the weights of the default strategy; half an hour
+.PHONY: pretrain
+pretrain: study-webs $(VENV)/ready
+	$(BIN)/python -m forager_lab.pretraining --webs "$(WEBS)" --rounds 2 --jobs $(JOBS) src/forager/strategies/weigher/weights.json
+
 study-apprentice: study-webs $(VENV)/ready
 	$(BIN)/python -m studies apprentice --web "$(WEBS)/wikispeedia" --jobs $(JOBS)
 

@@ -90,3 +90,9 @@ def test_it_ends_with_us_however_we_end(how: str) -> None:
     script = f"from forager.apart import APART; print(APART.do(eval, {PID!r}), flush=True); {how}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
     assert is_gone(int(done.stdout))
+
+
+def test_what_we_have_ourselves_is_not_what_it_takes(worker: Apart) -> None:
+    ours = bytes(range(256)) * (apart.MOST_MEMORY // 200)  # touched, so that it is in memory
+    assert worker.do(eval, PID) == worker.do(eval, PID)
+    assert len(ours) > apart.MOST_MEMORY

@@ -39,6 +39,11 @@ def open_bytes(file: Path) -> Iterator[BinaryIO]:
         raise ForagerError(f"{file} cannot be read: {error.strerror or error}") from None
 
 
+def text_of(file: str) -> str:
+    """The text of a file."""
+    return Path(file).read_text(encoding="utf-8")
+
+
 @contextmanager
 def writing(file: Path, more: str = "") -> Iterator[None]:
     """Turns an OSError inside of it into a ForagerError: the file cannot be written, why, and what `more` says."""

@@ -526,6 +526,15 @@ class Critic(Protocol):
     def judge(self, pages: Sequence[Page]) -> list[Judgement]: ...
 
 
+@runtime_checkable
+class WeighsWords(Protocol):
+    """A critic that can also say what a single word is worth, as on a link whose target has not been fetched."""
+
+    def word_log_odds(self, terms: Terms) -> Floats:
+        """How much each term speaks for a wanted page, as log-odds: below 0 it speaks against it, and 0 says nothing.
+        Shrunk towards 0 where little is known of a term; 0 for a term that the critic does not know."""
+
+
 class Strategy(Protocol):
     """Says which links to follow first. It never sees the network, the disk or the clock.
 

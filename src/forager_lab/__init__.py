@@ -17,6 +17,7 @@ Where to begin:
     report           the text table and the HTML report; plots: its pictures
     matrix           many experiments from one file; cells: finished crawls on disk; comparison: their page
     bootstrap        which differences are real; quality: how good the critic is
-    oracles          strategies that are told the truth; workers: several processes; demo: `forager demo`
+    oracles          strategies that are told the truth; rivals/: strategies of others, told what ours are
+    workers          several processes; demo: `forager demo`
     cli/             the commands
 """

@@ -119,11 +119,10 @@ def level_trial(
     if goal.usual:
         usual = topic_trial(lab, goal.topic, critic, run=run, seed=seed, pages=budget)
         return replace(usual, seeds=[given.start])
-    made, query, targets = learn_topic(lab, critic, given.examples, given.labels, goal.topic, seed + run)
+    learnt = learn_topic(lab, critic, given.examples, given.labels, goal.topic, seed + run)
+    learnt = learnt._replace(critic=with_memory(learnt.critic))
     relevant, trained = frozenset(lab.web.truth.relevant(goal.topic)), frozenset(given.examples)
-    return Trial(
-        goal.topic, [given.start], relevant, trained, with_memory(made), query, targets, Scope(), budget, seed + run
-    )
+    return Trial(goal.topic, [given.start], relevant, trained, *learnt, Scope(), budget, seed + run)
 
 
 # ---- critics that remember ------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from forager.crawl.loop import Crawl
 from forager.critics import make_critic
 from forager.errors import ForagerError
 from forager.learn.focus import below
+from forager.learn.sample import TopicSample
 from forager.learn.tfidf import Idf, Query, Targets
 from forager.paths import Ground, Teachable, hop_layers
 from forager.registry import Spec
@@ -39,6 +40,7 @@ from forager.types import Critic, Floats, Mask, Ragged, Strategy, Terms, Url
 from forager.web.scope import Scope
 from forager_lab.laboratory import Laboratory
 from forager_lab.oracles import LAB_STRATEGIES
+from forager_lab.rivals import RIVALS
 
 POSITIVES, OTHERS, STARTS = 40, 600, 3
 OTHER = "other"
@@ -63,6 +65,14 @@ class TeachingPages:
             labels=self.labels,
             final=lab.web.final,
         )
+
+
+class LearntTopic(NamedTuple):
+    """What a sample with labels teaches."""
+
+    critic: Critic
+    query: Query  # the words of the topic and of its examples
+    targets: Targets  # the examples of the topic
 
 
 @dataclass(frozen=True)
@@ -130,11 +140,11 @@ def topic_trial(
     starts = [positives[i] for i in draw.choice(count, STARTS, replace=False)]
     labels = [topic] * len(positives) + [OTHER] * len(negatives)
     sample = [*positives, *negatives]
-    made, query, targets = learn_topic(lab, critic, sample, labels, topic, seed + run)
+    learnt = learn_topic(lab, critic, sample, labels, topic, seed + run)
     if far:
         starts = _outermost(lab, teaching, draw)
     trained = frozenset(sample).union(teaching.targets if teaching else ())
-    return Trial(topic, starts, wanted, trained, made, query, targets, Scope(), budget, seed + run, teaching)
+    return Trial(topic, starts, wanted, trained, *learnt, Scope(), budget, seed + run, teaching)
 
 
 def _outermost(lab: Laboratory, teaching: TeachingPages | None, draw: np.random.Generator) -> list[Url]:
@@ -161,14 +171,14 @@ def path_trial(
     groups = lab.web.groups(column)
     outside = [url for url, name in groups.items() if name != group]
     labels = [(lab.web.truth.labels[url] or (OTHER,))[0] for url in outside]
-    made, query, targets = learn_topic(lab, critic, outside, labels, target, seed + run)
+    learnt = learn_topic(lab, critic, outside, labels, target, seed + run)
     wanted, barred = reachable_targets(lab, target, column, group), frozenset(outside)
     scope = Scope(barred=barred)
     met = frozenset(url for url, label in zip(outside, labels, strict=True) if below(label, target))
     milestones = {url: label for url, label in zip(outside, labels, strict=True) if url not in met and label != OTHER}
     teaching = TeachingPages(tuple(outside), met, milestones)
     seeds = lab.web.seeds(group)
-    return Trial(target, seeds, wanted, barred, made, query, targets, scope, pages, seed + run, teaching)
+    return Trial(target, seeds, wanted, barred, *learnt, scope, pages, seed + run, teaching)
 
 
 def reachable_targets(lab: Laboratory, target: str, column: str, group: str) -> frozenset[Url]:
@@ -188,15 +198,16 @@ def left_out(lab: Laboratory, column: str) -> list[str]:
 
 def learn_topic(
     lab: Laboratory, spec: Spec, urls: Sequence[Url], labels: Sequence[str], focus: str, seed: int
-) -> tuple[Critic, Query, Targets]:
-    """A critic, a query and the examples of the topic, all from a sample with labels."""
+) -> LearntTopic:
+    """Learn a topic from a sample with labels."""
     critic = make_critic(spec.name, {"focus": [focus], "seed": seed}, spec.options)
     pairs = [(page, label) for page, label in zip(lab.pages(urls), labels, strict=True) if page is not None]
     critic.fit((page for page, _ in pairs), (label for _, label in pairs))
     idf = Idf.of(page.terms.values for page, _ in pairs)
     examples = [page for page, label in pairs if below(label, focus)]
     targets = Targets(Ragged.of([page.terms.values for page in examples]), idf)
-    return critic, Query.of([focus.replace(".", " ")], examples, idf), targets
+    seen = TopicSample.of((page for page, _ in pairs), (below(label, focus) for _, label in pairs))
+    return LearntTopic(critic, Query.of([focus.replace(".", " ")], examples, idf, seen), targets)
 
 
 def strategy_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
@@ -207,10 +218,11 @@ def strategy_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
         "classes": trial.critic.classes,
         "focus": [trial.focus],
         "query": trial.query,
+        "sample": trial.query.sample,
     }
     if spec.name in LAB_STRATEGIES:
         given |= {"relevant": trial.relevant, "final": lab.web.final, "graph": lab.graph}
-    made = make_strategy(spec.name, given, spec.options, LAB_STRATEGIES)
+    made = make_strategy(spec.name, given, spec.options, {**RIVALS, **LAB_STRATEGIES})
     if isinstance(made, Teachable) and trial.teaching is None:
         raise ForagerError(
             f"strategy {spec.name!r} must be taught before the crawl, on the same web: give --halved, which keeps "
@@ -227,8 +239,8 @@ def taught_for(lab: Laboratory, trial: Trial, spec: Spec) -> Strategy:
     return made
 
 
-def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> CrawlRecord:
-    """Crawl once with a strategy."""
+def open_crawl(lab: Laboratory, trial: Trial, strategy: Strategy) -> Crawl:
+    """The crawl of a trial, as users run it, but with a virtual clock, one fetch at a time, and no delay."""
     config = CrawlConfig(
         seeds=tuple(trial.seeds),
         frontier=FrontierConfig(delay=0, delay_factor=0),
@@ -237,15 +249,20 @@ def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> CrawlRecord:
         stop=StopConfig(pages=trial.pages),
         seed=trial.seed,
     )
-    crawl = Crawl(
+    return Crawl(
         config,
         critic=trial.critic,
-        strategy=taught_for(lab, trial, spec),
+        strategy=strategy,
         fetcher=lab.web.fetcher,
         scope=trial.scope,
         clock=VirtualClock(),
         read=lab.cache.read,
     )
+
+
+def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> CrawlRecord:
+    """Crawl once with a strategy."""
+    crawl = open_crawl(lab, trial, taught_for(lab, trial, spec))
     start = time.perf_counter()
     visits = [(visit.page.url, visit.judgement.relevance) for visit in crawl]
     seconds = time.perf_counter() - start

@@ -12,8 +12,9 @@ from forager.critics import CRITICS, make_critic
 from forager.critics.predicate import Function, Predicate
 from forager.errors import ForagerError
 from forager.store import models
-from forager.types import Critic, Fetch, Judgement, Page, Persists, Url
+from forager.types import Critic, Fetch, Judgement, Page, Persists, Url, WeighsWords
 from forager.web.page import parse
+from forager.web.text import terms
 
 GIVEN = {"focus": ["science"], "seed": 3}
 PARAMS: dict[str, dict[str, object]] = {
@@ -147,3 +148,30 @@ def test_parts_survive_the_disk(name: str, tmp_path: Path) -> None:
     pages = sample(10, seed=6)[0]
     alike(again.judge(pages), critic.judge(pages))
     assert again.classes == critic.classes
+
+
+# ---- single words
+
+WEIGHING = ["naive-bayes", "svm", "rocchio", "predicate", "combination"]
+
+
+def test_these_critics_say_what_words_are_worth() -> None:
+    assert [name for name, make in MAKERS.items() if isinstance(make(), WeighsWords)] == WEIGHING
+
+
+@pytest.mark.parametrize("name", WEIGHING)
+def test_a_word_of_the_topic_is_worth_more_than_another(name: str) -> None:
+    critic = MAKERS[name]()
+    assert isinstance(critic, WeighsWords)
+    said = terms(["cell opera zeppelin"])[0]
+    before = critic.word_log_odds(said)  # whether or not it has learnt
+    assert before.shape == (3,)
+    assert before[2] == 0
+    critic.fit(*sample(80, seed=0))
+    odds = critic.word_log_odds(said)
+    assert odds.dtype == np.float32
+    assert np.isfinite(odds).all()
+    assert odds[0] > max(0, odds[1])
+    assert odds[2] == 0
+    assert np.array_equal(critic.word_log_odds(said[[2, 0, 0]]), odds[[2, 0, 0]])
+    assert critic.word_log_odds(said[:0]).shape == (0,)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig
 from forager.crawl.loop import Crawl
-from forager.critics import make_critic
+from forager.critics import Predicate, make_critic
 from forager.learn.tfidf import Query
 from forager.strategies import STRATEGIES, make_strategy
 from forager.types import (
@@ -39,6 +39,7 @@ from forager.types import (
 from forager.web.page import parse
 from forager_lab.laboratory import build_graph
 from forager_lab.oracles import Lookahead, Oracle
+from forager_lab.rivals import RIVALS
 from tests import stubs
 from tests.small_web import SmallWeb, WordCritic, html, url
 
@@ -85,8 +86,9 @@ def registered(name: str, **params: object) -> Callable[[], Strategy]:
         "classes": WordCritic.classes,
         "focus": WordCritic.focus,
         "query": query,
+        "sample": query.sample,
     }
-    return lambda: make_strategy(name, given, params)
+    return lambda: make_strategy(name, given, params, RIVALS)
 
 
 MAKERS: dict[str, Callable[[], Strategy]] = {
@@ -98,7 +100,16 @@ MAKERS: dict[str, Callable[[], Strategy]] = {
     "apprentice often": registered("apprentice", batch=5),
     "apprentice, all parents": registered("apprentice", batch=5, combine="noisy-or", trust=1.0, topics=1),
     "apprentice by regression": registered("apprentice", batch=5, combine="best", learner="logistic", cocitation=True),
+    "apprentice, the sum": registered("apprentice", form="sum", batch=5),
+    "apprentice, the sum with words": lambda: make_strategy(
+        "apprentice", {"critic": Predicate(keywords=["bird"])}, {"form": "sum", "batch": 5}
+    ),
     "lexical, learning": registered("lexical", proximity=1.0, reward=1.0, every=5),
+    **{name: registered(name) for name in RIVALS},
+    "sb often": registered("sb", every=1, theta=0.9),
+    "tres by rewards": registered("tres", every=1, q=False),
+    "deep-deep often": registered("deep-deep", switch=3, temperature=0.5, memory=10),
+    "host-bandit, drawn": registered("host-bandit", lam=0.9, decay=10, value="both"),
     "oracle": lambda: make_strategy("oracle", truth(), {}, {"oracle": Oracle}),
     "lookahead": lambda: make_strategy("lookahead", truth(), {}, {"lookahead": Lookahead}),
     "stub shark": stubs.Shark,

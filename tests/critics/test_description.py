@@ -87,7 +87,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         Description().judge([page("x")])
     with pytest.raises(ForagerError, match="no example of Birds"):
         Description(focus=["Birds"]).fit([page("x")], ["Else"])
-    embeddings._model.cache_clear()
+    embeddings.token_vectors.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
     with pytest.raises(ForagerError, match=r"pip install 'forager\[sentence\]'"):
         Description(sentence="birds")

@@ -239,3 +239,18 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     with pytest.raises(ForagerError):
         critic.fit([], [])
     assert critic.version == version
+
+
+@given(samples, st.lists(st.integers(0, 15), max_size=10))
+@settings(max_examples=100, deadline=None)
+def test_words_are_worth_what_the_definition_says(sample: Sample, terms: list[int]) -> None:
+    wanted = Counter(term for page, label in sample if label in ("a", "a.x") for term in page)
+    others = Counter(term for page, label in sample if label not in ("a", "a.x") for term in page)
+    n = wanted.total() + others.total()
+    said = fitted(sample).word_log_odds(np.array(terms, np.uint32))
+    for term, odds in zip(terms, said.tolist(), strict=True):
+        if not (wanted + others)[term] or not wanted.total() or not others.total():
+            assert odds == 0
+            continue
+        more = (wanted.total() / n + wanted[term]) / (others.total() / n + others[term])
+        assert odds == pytest.approx(log(more * others.total() / wanted.total()), abs=1e-5)

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from forager.critics.combine import And, Not, Or
+from forager.critics.combine import And, Mixed, Not, Or
 from forager.critics.predicate import Function, Predicate
 from forager.errors import ForagerError
-from forager.types import Critic, Page
+from forager.types import Critic, Page, WeighsWords
+from forager.web.text import terms
 
 from .pages import page
 
@@ -116,3 +117,21 @@ def test_fitting_a_combination_fits_its_critics() -> None:
     first = page("x")
     two.fit(iter([first]), iter(["x"]))
     assert seen == [([first], ["x"])] * 2
+
+
+def test_words_of_keywords_have_a_fixed_worth_and_combinations_the_mean() -> None:
+    birds, cars = Predicate(keywords=["sea bird", "owl"]), Predicate(keywords=["car"])
+    silent = Function(lambda page: 0.5)
+    said = terms(["bird owl car tree"])[0]
+    expected = {
+        birds: [3, 3, 0, 0],
+        Predicate(url="x"): [0, 0, 0, 0],
+        birds & cars: [1.5, 1.5, 1.5, 0],
+        ~birds | cars: [-1.5, -1.5, 1.5, 0],
+        Mixed(birds, silent): [3, 3, 0, 0],
+        silent & silent: [0, 0, 0, 0],
+    }
+    for critic, odds in expected.items():
+        assert isinstance(critic, WeighsWords)
+        assert critic.word_log_odds(said).tolist() == odds
+    assert not isinstance(silent, WeighsWords)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from forager.critics.corpus import CorpusMaker
+from forager.critics.rocchio import Rocchio
 from forager.critics.svm import LinearSvm
 from forager.errors import ForagerError
 
@@ -73,3 +74,14 @@ def test_a_fitting_that_is_stopped_early_does_not_warn(monkeypatch: pytest.Monke
 def test_wrong_settings(wrong: dict[str, int]) -> None:
     with pytest.raises(ForagerError, match="give more than 0 of both"):
         LinearSvm(focus=["a"], **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("maker", [LinearSvm, Rocchio])
+def test_a_word_is_worth_what_a_page_of_it_adds_to_the_odds(maker: type[LinearSvm | Rocchio]) -> None:
+    critic = maker(focus=["a"])
+    critic.fit(*topical(80))
+    some = np.array([7919 * 3, 7919 * 20, 7919 * 60, 4_000_000_000], np.uint32)
+    *pages, empty = critic.judge([of_terms([word]) for word in some.tolist()] + [of_terms([])])
+    log_odds = [np.log(one.relevance / (1 - one.relevance)) for one in (*pages, empty)]
+    assert critic.word_log_odds(some) == pytest.approx(np.array(log_odds[:-1]) - log_odds[-1], abs=1e-4)
+    assert critic.word_log_odds(some)[-1] == 0

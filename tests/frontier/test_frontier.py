@@ -422,6 +422,19 @@ def test_it_is_a_frontier() -> None:
     assert len(frontier.waiting) == 0
 
 
+def test_a_lane_that_is_borrowed_is_not_due() -> None:
+    """Or whoever waits for it would ask again and again."""
+    frontier, ids = LaneFrontier(heap=1), np.arange(8, dtype=np.int32)
+    frontier.add(ids, np.zeros(8, np.int32), np.zeros(8, np.int32), np.full(8, -1.5, np.float32))
+    candidate = frontier.acquire(0.0)
+    assert candidate is not None
+    frontier.release(candidate, 0.0, 0.0, page=False, answered=True)
+    assert frontier.borrow(0, 0.0)
+    assert frontier.next_due() is None
+    frontier.give_back(0, 0.0, 0.0)
+    assert frontier.next_due() == 0.0
+
+
 # ---- choosing -------------------------------------------------------------------------------------------------------
 
 

@@ -25,6 +25,7 @@ from forager.strategies import STRATEGIES
 from forager_lab import experiment
 from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal, crawl_cell
 from forager_lab.oracles import LAB_STRATEGIES
+from forager_lab.rivals import RIVALS
 from tests.shared import WEBS, needs
 
 FILE = Path(__file__).with_name("floors.toml")
@@ -77,6 +78,7 @@ REGISTERED = [*STRATEGIES, *LAB_STRATEGIES]
 QUICK = [name for name in REGISTERED if not is_taught(name) and name != "lexical"]  # enough without a large web
 VARIANTS = dict.fromkeys(name for floors in FLOORS.values() for name in floors if ":" in name)
 every_strategy = pytest.mark.parametrize("strategy", [*REGISTERED, *VARIANTS])
+with_rivals = pytest.mark.parametrize("strategy", [*REGISTERED, *RIVALS, *VARIANTS])
 quick_strategies = pytest.mark.parametrize("strategy", [*QUICK, *VARIANTS])
 
 
@@ -91,7 +93,7 @@ def check(web: str, strategy: str) -> None:
     assert worth >= least, f"{strategy} on {web}: {worth:.3f}, its floor is {least}"
 
 
-@every_strategy
+@with_rivals
 def test_on_a_procedural_web(strategy: str) -> None:
     check("procedural", strategy)
 
@@ -111,7 +113,7 @@ def test_on_a_university_of_webkb(strategy: str) -> None:
 def test_every_floor_belongs_to_a_web_and_a_strategy() -> None:
     assert set(FLOORS) <= set(SMALL)
     named = {name.partition(":")[0] for floors in FLOORS.values() for name in floors}
-    assert named <= set(REGISTERED)
+    assert named <= {*REGISTERED, *RIVALS}
 
 
 def test_floors_tell_strategies_apart() -> None:

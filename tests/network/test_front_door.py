@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from forager import Crawl, CrawlConfig, ForagerError
 from forager.config import FetchConfig, FrontierConfig, StopConfig
 from forager.crawl import asking
 from forager.critics import Predicate
+from forager.fetch.body import MemoryShare
 from forager.types import Failure, Fetch, Page, Reason
 from forager.web.page import parse
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
@@ -91,3 +94,20 @@ def test_a_page_that_takes_the_process_down_which_parses_it_is_unreadable(
     with served(tmp_path / "log", slowness=0, **NUMBERS) as port:
         stats = Crawl(config(port), critic=critic(), read=takes_the_process_down).run()
     assert (stats.pages, stats.misses[Reason.UNREADABLE]) == (40, 2)
+
+
+def where_it_is_read(fetch: Fetch, note: Path) -> Page | Failure:
+    with note.open("a", encoding="utf-8") as notes:
+        notes.write(f"{os.getpid()}\n")
+    return parse(fetch)
+
+
+def test_large_pages_are_parsed_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "LARGE", 0)
+    monkeypatch.setattr(MemoryShare, "hold", lambda _: threading.Lock())  # what no other process can have
+    with served(tmp_path / "log", slowness=0, **NUMBERS) as port:
+        read = partial(where_it_is_read, note=tmp_path / "pids")
+        stats = Crawl(config(port), critic=critic(), read=read).run()
+    pids = (tmp_path / "pids").read_text(encoding="utf-8").split()
+    assert len(pids) >= stats.pages
+    assert str(os.getpid()) not in pids

@@ -208,3 +208,15 @@ def test_where_there_is_no_word_there_is_no_code() -> None:
         mixed(found.copy()).tolist()
         == mixed(np.array([code(word, 1) for word in ("first", "exercise", "up")], np.uint64)).tolist()
     )
+
+
+def test_the_words_of_a_link_are_those_of_its_anchor_and_of_its_url() -> None:
+    found = PageWords.of(PAGE, PAGE.links, zero_digits=False).of_links
+    names = spellings(PAGE, PAGE.links, ())
+    assert [" ".join(names[word] for word in found[row].tolist()) for row in range(len(found))] == [
+        "first http b test",
+        "exercise 3 of many _ _svc cs412 hw 3 ps",
+        "up 7 _ _svc",
+        "_ _svc",
+    ]
+    assert len(PageWords.of(PAGE, PAGE.links.take([]), zero_digits=False).of_links) == 0

@@ -276,7 +276,7 @@ class Asker:
         arrival = arrival if seen.follows else replace(arrival, links=page.links.take(()))
         if seen.passing or turn.page or (self._copies and not self._step.limits.traps):
             return self._take_page(arrival)
-        came = (answer, page, trace.id)
+        came = (replace(answer, exchange=None, held=None), page, trace.id)
         like = await self._clock.beside(likeness, came) if len(answer.body) > LARGE else likeness(came)
         return self._take_new(turn, arrival, like)
 
@@ -297,7 +297,7 @@ class Asker:
         if not large:
             return self._read(answer)
         try:
-            return await self._clock.beside(self._read, answer)
+            return await self._clock.beside(self._read, replace(answer, exchange=None, held=None))
         except WorkerDiedError as died:
             return Failure(answer.url, Reason.UNREADABLE, str(died), seconds=answer.seconds)
 

@@ -79,7 +79,8 @@ def query_of(config: CrawlConfig, critic: Critic) -> Query:
 
 def strategy_of(config: CrawlConfig, critic: Critic, query: Query | None = None) -> Strategy:
     query = query or query_of(config, critic)
-    given = {"seed": config.seed, "critic": critic, "classes": critic.classes, "focus": critic.focus, "query": query}
+    known = {"critic": critic, "classes": critic.classes, "focus": critic.focus, "query": query, "sample": query.sample}
+    given = {"seed": config.seed, **known}
     strategy = make_strategy(config.strategy.name, given, config.strategy.options)
     if config.strategy.model is None:
         return strategy

@@ -9,6 +9,8 @@ and two critics that read the same words never are. They can be nested: `biology
 `Mixed` is for several ways of saying what is wanted. It takes the mean, because each critic gives a probability of the
 same thing and makes errors of its own. A critic that finds nothing (no keyword is on the page) should count against the
 page, but not rule it out.
+
+What a word is worth (log-odds) is the mean over those of the critics that can say it; for ~a it is that of a, negated.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import xxhash
 
 from forager.errors import ForagerError
 from forager.learn.focus import in_focus
-from forager.types import Critic, Floats, Judgement, Mask, Page
+from forager.types import Critic, Floats, Judgement, Mask, Page, Terms, WeighsWords
 
 RELEVANT_OR_NOT = ("relevant", "other")  # the classes of a critic that only says yes or no
 RELEVANT = ("relevant",)
@@ -81,6 +83,9 @@ class _Combination(Combines):
             for said in zip(*each, strict=True)
         ]
 
+    def word_log_odds(self, terms: Terms) -> Floats:
+        return _mean_log_odds(self.critics, terms)
+
 
 class And(_Combination):
     """The smallest relevance that any of the critics gives."""
@@ -115,6 +120,9 @@ class Not(_Combination):
         (relevance,) = said
         return 1 - relevance
 
+    def word_log_odds(self, terms: Terms) -> Floats:
+        return -super().word_log_odds(terms)
+
 
 class Mixed(Combines):
     """The mean of several critics: of examples, keywords and a sentence side by side.
@@ -148,11 +156,19 @@ class Mixed(Combines):
         each = [critic.judge(pages) for critic in self.critics]
         return [_mean(said, focus, version) for said in zip(*each, strict=True)]
 
+    def word_log_odds(self, terms: Terms) -> Floats:
+        return _mean_log_odds(self.critics, terms)
+
 
 def _mean(said: Sequence[Judgement], focus: Mask, version: str) -> Judgement:
     relevance = float(np.mean([one.relevance for one in said]))
     raw = float(np.mean([one.raw for one in said]))
     return Judgement(relevance, raw, _scaled(said[0].topics, focus, relevance), version)
+
+
+def _mean_log_odds(critics: Sequence[Critic], terms: Terms) -> Floats:
+    said = [critic.word_log_odds(terms) for critic in critics if isinstance(critic, WeighsWords)]
+    return np.mean(said, axis=0, dtype=np.float32) if said else np.zeros(len(terms), np.float32)
 
 
 def _scaled(topics: Floats, focus: Mask, relevance: float) -> Floats:

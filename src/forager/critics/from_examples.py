@@ -11,6 +11,9 @@ than 8 such pages, the slope is the usual one, and even odds lie halfway between
 
     relevance  = sigmoid(slope z + bias), or raw if `calibrate` is off
     topics     = shares * relevance over the focus, shares * (1 - relevance) over the rest
+
+If z is linear in the words of a page, a single word is worth what a page of this word alone adds to the log-odds of an
+empty page: slope (z(t) - z()).
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self, cast
 
 import numpy as np
 import xxhash
@@ -30,7 +33,7 @@ from forager.critics.corpus import Corpus, CorpusMaker, focus_of
 from forager.errors import ForagerError
 from forager.learn.calibration import Platt, Quality, platt_quality, sigmoid
 from forager.learn.linear import Reals
-from forager.types import Bag, Floats, Judgement, Mask, Page, Parts
+from forager.types import Bag, Floats, Judgement, Mask, Page, Parts, Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +51,13 @@ class ExampleModel(Protocol):
     def evidence(self, bag: Bag) -> PageEvidence: ...
     def parts(self) -> Mapping[str, object]:
         """What cannot be computed again from the corpus, or only slowly."""
+
+
+class WordModel(ExampleModel, Protocol):
+    """One that is linear in the words of a page."""
+
+    def word_weights(self, terms: Terms) -> Floats:
+        """z(t) - z() of each term; 0 for a term that it does not know."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,6 +203,16 @@ class FromExamples(Combines):
         yes, no = (sigmoid(odds), sigmoid(-odds)) if self._calibrate else (found.raw, 1 - found.raw)
         topics = found.shares * np.where(fitted.focus, np.float32(yes), np.float32(no))
         return Judgement(yes, found.raw, topics, fitted.version)
+
+
+class FromWords(FromExamples):
+    """A critic whose model is a `WordModel`. It can say what single words are worth."""
+
+    def word_log_odds(self, terms: Terms) -> Floats:
+        if self._fitted is None:
+            return np.zeros(len(terms), np.float32)
+        model = cast(WordModel, self._fitted.model)
+        return np.float32(self._fitted.platt.slope) * model.word_weights(terms)
 
 
 def shared_out(weights: Floats, focus: Mask) -> Floats:

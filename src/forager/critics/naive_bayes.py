@@ -12,6 +12,8 @@ n is the length of page u, in terms that some training page has. A class is in f
 The three numbers of the calibration are fitted to training pages. Each page is scored by the model that never saw it:
 its counts are subtracted, so no second pass over the pages is needed.
 
+A single word t is worth log theta(+,t) / theta(-,t), + being the focus and - the rest -> SparseNaiveBayes.word_log_odds
+
 `topics` is e^(score(c) slope / (n + SHORT)): Pr(c|u), made as soft as the calibration makes the odds. Over the focus it
 is scaled to sum to the relevance, over the rest to sum to 1 - relevance.
 """
@@ -34,7 +36,7 @@ from forager.learn.calibration import SHORT, Calibration, Quality, calibrate, qu
 from forager.learn.counts import TermCounter, TermCounts
 from forager.learn.focus import in_focus
 from forager.learn.naive_bayes import SparseNaiveBayes, log_odds, log_sum
-from forager.types import Judgement, Mask, Page, Parts
+from forager.types import Floats, Judgement, Mask, Page, Parts, Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +114,11 @@ class NaiveBayes(Combines):
         if self._trained is None:
             raise ForagerError("this naive-bayes critic knows nothing yet: fit it on labelled pages, or load a model")
         return [_judge(self._trained, page) for page in pages]
+
+    def word_log_odds(self, terms: Terms) -> Floats:
+        if self._trained is None:
+            return np.zeros(len(terms), np.float32)
+        return self._trained.model.word_log_odds(terms, self._trained.focus)
 
     def parts(self) -> Parts:
         if self._trained is None:

@@ -1,6 +1,6 @@
 """Says yes or no by words, patterns, the URL or the language: for when you have only keywords.
 
-Nothing is learnt, so nothing needs to be fitted.
+Nothing is learnt, so nothing needs to be fitted. A word of a keyword is worth log-odds of `KEYWORD`, any other nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import xxhash
 
 from forager.critics.combine import RELEVANT, RELEVANT_OR_NOT, Combines, yes_or_no
 from forager.errors import ForagerError
-from forager.types import Judgement, Page, Terms
+from forager.types import Floats, Judgement, Page, Terms
 from forager.web.text import terms
+
+KEYWORD = 3.0  # 20 to 1
 
 
 class Predicate(Combines):
@@ -66,6 +68,10 @@ class Predicate(Combines):
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
         relevances = [self._relevance(page) for page in pages]
         return [yes_or_no(relevance, relevance, self._version) for relevance in relevances]
+
+    def word_log_odds(self, terms: Terms) -> Floats:
+        named = np.concatenate([*self._phrases, np.empty(0, np.uint32)])
+        return np.where(np.isin(terms, named), np.float32(KEYWORD), np.float32(0))
 
     def _relevance(self, page: Page) -> float:
         """The cheap tests come first."""

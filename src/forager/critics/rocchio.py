@@ -22,12 +22,12 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from forager.critics.corpus import Corpus
-from forager.critics.from_examples import FromExamples, LeftOut, PageEvidence, shared_out
+from forager.critics.from_examples import FromWords, LeftOut, PageEvidence, shared_out
 from forager.errors import ForagerError
 from forager.learn.calibration import Places, Platt
 from forager.learn.linear import Reals
 from forager.learn.tfidf import Query, TfidfColumns
-from forager.types import Bag, Mask, Parts
+from forager.types import Bag, Floats, Mask, Parts, Terms
 
 USUAL = Platt(slope=45.0, bias=-6.0)
 
@@ -87,11 +87,15 @@ class _Centroid:
         z, *near = np.clip(self.columns.times(bag, self.means), 0, 1)  # rounding may give more than 1
         return PageEvidence(float(z), float(z), shared_out(np.exp(USUAL.slope * np.array(near)), self.focus))
 
+    def word_weights(self, terms: Terms) -> Floats:
+        """q' itself: the cosine of a page of one word with it."""
+        return self.columns.of_terms(terms, self.weights)
+
     def parts(self) -> dict[str, object]:
         return {"centroid": self.weights}
 
 
-class Rocchio(FromExamples):
+class Rocchio(FromWords):
     """`words` are what one would type into a search engine. The means are those of at most `most` training pages, half
     of each side, chosen by `seed`."""
 

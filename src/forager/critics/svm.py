@@ -26,12 +26,12 @@ import numpy as np
 from scipy.special import expit
 
 from forager.critics.corpus import Corpus
-from forager.critics.from_examples import FromExamples, LeftOut, PageEvidence, fitting, shared_out
+from forager.critics.from_examples import FromWords, LeftOut, PageEvidence, fitting, shared_out
 from forager.errors import ForagerError
 from forager.learn.calibration import Places, Platt, cross_validated, sigmoid
 from forager.learn.linear import Reals
 from forager.learn.tfidf import TfidfColumns
-from forager.types import Bag, Floats, Mask, Parts
+from forager.types import Bag, Floats, Mask, Parts, Terms
 
 USUAL = Platt(slope=7.0, bias=1.0)
 ROUNDS = 1_000  # of coordinate descent, at most
@@ -52,11 +52,15 @@ class _Machines:
         chances = expit(USUAL.slope * np.array(each, np.float32) + USUAL.bias) if each else np.ones(2, np.float32)
         return PageEvidence(f, sigmoid(f), shared_out(chances, self.focus))
 
+    def word_weights(self, terms: Terms) -> Floats:
+        """w of the focus: x of a page of one word is 1."""
+        return self.columns.of_terms(terms, self.weights[:, 0])
+
     def parts(self) -> dict[str, object]:
         return {**self.columns.to_parts(), "weights": self.weights, "bias": self.bias}
 
 
-class LinearSvm(FromExamples):
+class LinearSvm(FromWords):
     """`penalty` is C: the larger it is, the fewer training pages lie on the wrong side. It learns from at most `most`
     pages, half of each side, chosen by `seed`, and from the `terms` terms that are on the most pages."""
 

@@ -357,9 +357,8 @@ class Places:
         """When the next lane with work has rested; `before` if that is earlier."""
         for until, name in self._rests():
             lane = self._lanes[name]
-            able = lane.lease == FREE and (strangers or lane.known)  # it may have been borrowed meanwhile
-            works = able and any(self.has_work(number, head) for number in lane.held)
-            if until >= before or works:
+            free = lane.lease == FREE and (strangers or lane.known)  # a busy lane is due when it is given back
+            if until >= before or (free and any(self.has_work(number, head) for number in lane.held)):
                 return min(until, before)
         return before
 

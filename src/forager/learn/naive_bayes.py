@@ -127,6 +127,24 @@ class SparseNaiveBayes:
         length = int(tf[elsewhere].sum())
         return log_prior(pages) + summed - length * log_denominator(terms, tokens), length
 
+    def word_log_odds(self, terms: Terms, focus: Mask) -> Floats:
+        """log theta(+,t) / theta(-,t) of each term, + being the classes in focus together and - the rest; 0 outside T.
+
+        Smoothing is proportional, s = N(c) / N, which shrinks the odds of rare terms. In the ratio most of it cancels:
+
+            theta(+,t) / theta(-,t) = (N(+) / N + n(+,t)) / (N(-) / N + n(-,t)) * N(-) / N(+)
+        """
+        odds, tokens = np.zeros(len(terms), np.float32), self.counts.tokens
+        share = tokens[focus].sum() / max(1, tokens.sum())
+        rows, known = self._index.find(terms)
+        if not 0 < share < 1:
+            return odds
+        classes, seen, lengths = self.counts.gather(rows[known])
+        of = np.repeat(np.arange(len(lengths)), lengths)
+        wanted, others = (np.bincount(of, seen * side[classes], len(lengths)) for side in (focus, ~focus))
+        odds[known] = np.log((share + wanted) / (1 - share + others) * ((1 - share) / share))
+        return odds
+
 
 def log_odds(scores: Reals, focus: Mask) -> float:
     """Of the classes in focus against the rest."""

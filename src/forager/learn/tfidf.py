@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from forager.errors import ForagerError
+from forager.learn.sample import TopicSample
 from forager.types import Bag, Floats, Mask, Page, Parts, Ragged, Terms
 from forager.web.term_index import TermIndex
 from forager.web.text import count, terms, words
@@ -145,6 +146,13 @@ class TfidfColumns:
         x = np.concatenate([np.empty(0, np.float32), *(x for _, x in rows)])
         return csr_matrix((x, at, ends), (len(bags), len(self.terms)))
 
+    def of_terms(self, terms: Terms, values: NDArray[Any]) -> Floats:
+        """For each term the value of its column; 0 for a term without one."""
+        at, known = self._index.find(terms)
+        found = np.zeros(len(terms), np.float32)
+        found[known] = values[at[known]]
+        return found
+
     def times(self, bag: Bag, weights: Any) -> Floats:
         """x of a page times a sparse matrix with a row for each column."""
         at, x = self.row(bag)
@@ -190,16 +198,25 @@ class Query:
     terms: Terms  # the hashes of the words, ascending
     weights: Floats  # of length 1
     idf: Idf
+    sample: TopicSample  # what the topic was learnt from
 
     @classmethod
-    def of(cls, texts: Iterable[str], examples: Sequence[Page] = (), idf: Idf | None = None) -> Self:
-        """From the names or keywords of a topic and from example pages."""
+    def of(
+        cls,
+        texts: Iterable[str],
+        examples: Sequence[Page] = (),
+        idf: Idf | None = None,
+        sample: TopicSample | None = None,
+    ) -> Self:
+        """From the names or keywords of a topic and from example pages. Without a `sample` these words are all that is
+        known of it."""
         idf = idf or Idf.of([])
         said = dict.fromkeys(word for text in texts for word in words(text.replace("_", " ")))
         chosen = tuple(dict.fromkeys([*said, *strongest(examples, idf)]))
         hashed = np.unique(terms([" ".join(chosen)])[0])
         weights = idf(hashed)
-        return cls(chosen, hashed, weights / max(float(np.linalg.norm(weights)), 1e-9), idf)
+        sample = sample or TopicSample.of((), (), tuple(said))
+        return cls(chosen, hashed, weights / max(float(np.linalg.norm(weights)), 1e-9), idf, sample)
 
     def sims(self, bags: Ragged) -> Floats:
         """sim(q, d) for each row d."""

@@ -24,6 +24,7 @@ from forager.strategies.pagerank import PageRank
 from forager.strategies.q_value import QValue
 from forager.strategies.random import Random
 from forager.strategies.shark import SharkSearch
+from forager.strategies.weigher import Weigher
 from forager.types import Strategy
 
 GROUP = "forager.strategies"
@@ -45,6 +46,7 @@ STRATEGIES: Mapping[str, registry.Maker] = {
     "crf": PathForager,
     "lexical": make_lexical,
     "apprentice": Apprentice,
+    "default": Weigher,
 }
 
 

@@ -143,6 +143,15 @@ class PageWords:
         return np.diff(self.texts[3 + len(self.links) : -1])
 
     @property
+    def of_links(self) -> Ragged:
+        """The words of each link: those of its anchor, then those of its URL."""
+        n, at = len(self.links), self.texts
+        anchors, urls = (
+            Ragged(self.words[at[first] : at[first + n]], at[first : first + n + 1] - at[first]) for first in (3, 3 + n)
+        )
+        return side_by_side([anchors, urls])
+
+    @property
     def headings(self) -> Terms:
         spans = [self.page.terms.span(heading.first_leaf, heading.last_leaf) for heading in self.page.headings]
         return np.concatenate(spans) if spans else self.words[:0]

@@ -26,6 +26,7 @@ from forager.critics import Mixed, make_critic
 from forager.errors import ForagerError
 from forager.learn.calibration import Quality
 from forager.learn.focus import in_focus
+from forager.learn.sample import TopicSample
 from forager.learn.tfidf import Idf, Query, strongest
 from forager.store import Catalogue, models
 from forager.store.verdicts import IS_IRRELEVANT, IS_RELEVANT, read_labels
@@ -46,7 +47,7 @@ from forager.types import RELEVANT, Critic, Page, Parts, Persists, Url, Visit
 from forager.web.urls import UrlRules
 
 FOLDER, MODEL = "topic", "critic.npz"
-KIND, VERSION = "topic", 1
+KIND, VERSION = "topic", 2
 SAMPLE = 200  # pages of each wanted class, and of the rest, that words are taken from
 WEAK, FEW = 0.8, 10  # an AUC below which the critic is too weak; examples below which the quality is a guess
 
@@ -265,7 +266,9 @@ class _Sample:
         idf = Idf.of(page.terms.values for pages in self._kept.values() for page in pages)
         wanted = {name: pages for name, pages in self._kept.items() if name != OTHER}
         names = [*topic.keywords, *(name.rpartition(".")[2] for name in focus_of(topic) if name != TopicConfig().name)]
-        query = Query.of(names, [page for pages in wanted.values() for page in pages], idf)
+        kept = [(page, name != OTHER) for name, pages in self._kept.items() for page in pages]
+        sample = TopicSample.of((page for page, _ in kept), (is_wanted for _, is_wanted in kept), names)
+        query = Query.of(names, [page for pages in wanted.values() for page in pages], idf, sample)
         sizes: dict[str, dict[str, int]] = {}
         for (label, origin), count in sorted(self._sizes.items()):
             sizes.setdefault(label, {})[origin] = count
@@ -325,6 +328,7 @@ def _save(project: CrawlFolder, trained: TopicCritic, key: str) -> None:
         },
         "idf.terms": idf.terms,
         "idf.weights": idf.weights,
+        **{f"sample.{name}": part for name, part in trained.query.sample.parts().items()},
         **{f"critic.{name}": part for name, part in trained.critic.parts().items()},
     }
     models.save(project.folder / FOLDER / MODEL, parts, kind=KIND, version=VERSION)
@@ -344,11 +348,16 @@ def _load(project: CrawlFolder, topic: TopicConfig, key: str) -> TopicCritic | N
     critic = _untrained(project.config, topic, _labels(project.folder, topic))
     if not isinstance(critic, Persists):
         return None
-    critic = critic.from_parts({name[7:]: part for name, part in parts.items() if name.startswith("critic.")})
+    critic = critic.from_parts(_below(parts, "critic."))
     told: dict[str, Any] = parts["told"]
-    query = Query.of(told["words"], idf=Idf(parts["idf.terms"], parts["idf.weights"], told["unseen"]))
+    idf = Idf(parts["idf.terms"], parts["idf.weights"], told["unseen"])
+    query = Query.of(told["words"], idf=idf, sample=TopicSample.from_parts(_below(parts, "sample.")))
     quality = Quality(**told["quality"]) if told["quality"] else None
     return TopicCritic(critic, query, told["sizes"], told["missing"], told["strongest"], quality)
+
+
+def _below(parts: Parts, name: str) -> Parts:
+    return {key.removeprefix(name): part for key, part in parts.items() if key.startswith(name)}
 
 
 def _rules(config: CrawlConfig) -> UrlRules:

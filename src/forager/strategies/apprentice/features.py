@@ -29,9 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh32_intdigest
 
-from forager.strategies.link_features import side_by_side
-from forager.types import RELEVANT, Ids, Links, Page, Ragged, Terms, Visit, stretches
-from forager.web.text import mix, mixed, salt_part, term_part, words
+from forager.learn.linear import row_sums
+from forager.strategies.link_features import PageWords, side_by_side, texts_of
+from forager.types import RELEVANT, Floats, Ids, Links, Page, Ragged, Terms, Visit, WeighsWords, stretches
+from forager.web.text import ROW_END, mix, mixed, salt_part, term_part, words
 
 WordFeature: TypeAlias = Literal["offset", "words", "distance", "path"]
 Positions: TypeAlias = NDArray[np.int64]
@@ -112,6 +113,45 @@ class LinkContext:
         kept = others != mine
         ends = np.concatenate(([0], np.cumsum(np.bincount(mine[kept], minlength=len(first)))))
         return (relevance[others[kept]] >= RELEVANT).astype(np.int32), offsets[kept].astype(np.int32), ends
+
+
+@dataclass(frozen=True, slots=True)
+class LinkWordOdds:
+    """What a critic makes of the words of links, those of the anchor and of the URL: the mean of their log-odds.
+
+    Words of which the critic knows nothing do not count. Without a critic all is 0.
+    """
+
+    critic: WeighsWords | None
+
+    def __call__(self, visit: Visit) -> Floats:
+        """(n,) for each link"""
+        if self.critic is None or not len(visit.links):
+            return np.zeros(len(visit.links), np.float32)
+        odds, found = self._odds(self.critic, visit.page, visit.links)
+        means = row_sums(odds, found)
+        means /= np.maximum(row_sums((odds != 0).astype(np.float32), found), 1)
+        return means
+
+    def told(self, visit: Visit, link: int) -> dict[str, float]:
+        """What each word of one link adds to the mean."""
+        if self.critic is None:
+            return {}
+        alone = Links.take(visit.links, [link])
+        odds, _ = self._odds(self.critic, visit.page, alone)
+        spelt = [word for text in texts_of(visit.page, alone).split(ROW_END)[3:5] for word in words(text)]
+        told: dict[str, float] = {}
+        for word, each in zip(spelt, (odds / np.float32(max(1, int((odds != 0).sum())))).tolist(), strict=True):
+            if each:
+                told[word] = told.get(word, 0.0) + each
+        return told
+
+    @staticmethod
+    def _odds(critic: WeighsWords, page: Page, links: Links) -> tuple[Floats, Ragged]:
+        """The log-odds of all words of the links, and the words, a row for each link."""
+        found = PageWords.of(page, links, zero_digits=False).of_links
+        distinct, place = np.unique(found.values, return_inverse=True)  # links of a page share most words of their URLs
+        return critic.word_log_odds(distinct)[place], found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

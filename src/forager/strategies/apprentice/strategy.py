@@ -5,14 +5,25 @@ The features of (u,v) are <t,d>, the words around the link with their offsets in
 bucket of relevance (forager/learn/naive_bayes.py) predicts Pr(high | u,v). Logistic regression or a linear unit
 (forager/learn/regression.py) may take its place.
 
-The score is the log-odds of Pr(high); with `combine` = mean or noisy-or it is the probability itself. The order is the
-same, but naive Bayes is so sure of itself that a float32 would round many probabilities to 1. With z the learner's
-log-odds,
+There are two forms of the score. In the *printed* one it is the log-odds of Pr(high); with `combine` = mean or noisy-or
+it is the probability itself. The order is the same, but naive Bayes is so sure of itself that a float32 would round
+many probabilities to 1. With z the learner's log-odds,
 
     score(u,v) = trust * log Pr(c*|u)/(1 - Pr(c*|u)) + z(u,v)
 
 trust = 0 is the paper. trust = 1 starts from what the baseline believes of this link, not from what holds for links in
-general. Only pages u with Pr(c*|u) >= tau are expanded.
+general.
+
+The *sum*, which is ours, starts from all that is known before anything has been learnt, and trusts what was learnt only
+as far as it goes. With n the number of instances learnt from and w(t) the critic's log-odds of word t,
+
+    score(u,v) = log Pr(c*|u)/(1 - Pr(c*|u)) + words(u,v) + n / (n + HALF) * z(u,v)
+    words(u,v) = mean of w(t) over the words t of the anchor and of the URL of (u,v) that have w(t) != 0
+
+The mean, not the sum, so that a long anchor does not outweigh all else. A critic that cannot say what words are worth
+has w = 0. A target found on several pages has the best of their scores. `trust` multiplies the first two terms.
+
+Only pages u with Pr(c*|u) >= tau are expanded.
 
 Labels are the critic's raw scores, or calibrated ones, which are better judgements: option `labels`.
 
@@ -25,17 +36,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from forager.errors import ForagerError
 from forager.learn.linear import Linear, Regression, number, sigmoid, slots
 from forager.learn.naive_bayes import HashedNaiveBayes, Smoothing
-from forager.strategies.apprentice.features import LinkContext, WordFeature
+from forager.strategies.apprentice.features import LinkContext, LinkWordOdds, WordFeature
 from forager.types import (
     NEVER,
     Combine,
+    Critic,
     Evidence,
     Floats,
     Graph,
@@ -46,14 +58,35 @@ from forager.types import (
     ScoredLinks,
     Visit,
     Waiting,
+    WeighsWords,
 )
 
+Form: TypeAlias = Literal["printed", "sum"]
+
+HALF = 2000  # instances after which what was learnt counts half
 SUREST = 1e-7  # relevance is kept this far from 0 and 1, where log-odds are infinite
 ROOM = 1 << 22  # features of instances that may wait: 16 MB
 
 
+class FormDefaults(NamedTuple):
+    """What options are if they are not given."""
+
+    combine: str
+    batch: int
+    trust: float
+
+
+DEFAULTS: dict[Form, FormDefaults] = {
+    "printed": FormDefaults(combine="first", batch=100, trust=0.0),
+    "sum": FormDefaults(combine="best", batch=25, trust=1.0),
+}
+
+
 class Apprentice:
-    """Learns from every link with two judged ends which links pay. clue = <t,d>; state = log-odds of u if `trust`"""
+    """Learns from every link with two judged ends which links pay.
+
+    clue = <t,d>; state = what is known of the link before anything is learnt, if `trust`
+    """
 
     alone = True  # the new score of a link needs only its clues
 
@@ -61,16 +94,18 @@ class Apprentice:
         self,
         *,
         classes: Sequence[str] = (),
+        critic: Critic | None = None,
+        form: Form = "printed",
         learner: Literal["naive-bayes", "logistic", "linear"] = "naive-bayes",
         features: WordFeature = "offset",
         d_max: int = 5,
         most: int = 100,
         topics: int = 0,
         cocitation: bool = False,
-        batch: int = 100,
+        batch: int | None = None,
         size: int = 1 << 20,
-        combine: Literal["first", "best", "latest", "mean", "noisy-or"] = "first",
-        trust: float = 0.0,
+        combine: Literal["first", "best", "latest", "mean", "noisy-or"] | None = None,
+        trust: float | None = None,
         tau: float = 0.0,
         active: float = 1.0,
         labels: Literal["raw", "calibrated"] = "raw",
@@ -79,10 +114,14 @@ class Apprentice:
         rate: float = 0.3,
         passes: int = 3,
     ) -> None:
-        _check(size, batch, most, d_max, active)
-        self.combine, self.every = Combine(Policy(combine)), batch
-        self.trust, self.tau, self.active, self.labels = trust, tau, active, labels
+        usual = DEFAULTS[form]
+        self.form, self.every = form, usual.batch if batch is None else batch
+        _check(size, self.every, most, d_max, active)
+        self.combine = Combine(Policy(combine or usual.combine))
+        self.trust = usual.trust if trust is None else trust
+        self.tau, self.active, self.labels = tau, active, labels
         self.context = LinkContext(features, d_max, most, tuple(classes), topics, cocitation)
+        self._words = LinkWordOdds(critic if form == "sum" and isinstance(critic, WeighsWords) else None)
         self._learner: HashedNaiveBayes | Regression = (
             HashedNaiveBayes(size, smoothing=smoothing, length=length)
             if learner == "naive-bayes"
@@ -109,19 +148,27 @@ class Apprentice:
         chosen = most_surprising(self._instances.all(), self.active)
         self._instances = WaitingInstances()
         self._learner.learn(chosen.clues, chosen.relevance)
-        self._model = self._learner.linear()
+        self._model = self._weighed(self._learner)
+
+    def _weighed(self, learner: HashedNaiveBayes | Regression) -> Linear | None:
+        """What the learner has learnt, in the sum with the weight n / (n + HALF)."""
+        model, n = learner.linear(), int(np.sum(learner.instances))
+        if model is None or self.form == "printed":
+            return model
+        weight = n / (n + HALF)
+        return replace(model, bias=weight * model.bias, gain=weight * model.gain)
 
     # ---- scoring
 
     def score(self, visit: Visit) -> ScoredLinks:
-        clues, prior = self.context(visit), self._prior(visit)
+        clues, given = self.context(visit), self._given(visit)
         if visit.judgement.relevance < self.tau:
             scores = np.full(len(clues), NEVER, np.float32)
         elif self._model is None:
-            scores = self._scaled(np.full(len(clues), prior, np.float32))
+            scores = self._scaled(given)
         else:
-            scores = self._scaled(self._model(clues) + np.float32(self.trust * prior))
-        state = np.full((len(clues), 1), prior, np.float32) if self.trust else None
+            scores = self._scaled(self._model(clues) + np.float32(self.trust) * given)
+        state = given[:, None] if self.trust else None
         return ScoredLinks(scores, state=state, clues=clues)
 
     def rescore(self, waiting: Waiting, graph: Graph) -> Iterator[Floats]:
@@ -137,6 +184,10 @@ class Apprentice:
         trusted = np.float32(self.trust) * state[:, 0] if self.trust and state.shape[1] else np.float32(0)
         return self._scaled(model(clues) + trusted)
 
+    def _given(self, visit: Visit) -> Floats:
+        """(n,) what is known of each link before anything is learnt: log-odds of u, in the sum with words(u,v)."""
+        return np.float32(self._prior(visit)) + self._words(visit)
+
     def _prior(self, visit: Visit) -> float:
         chance = min(max(visit.judgement.relevance, SUREST), 1 - SUREST)
         return float(np.log(chance / (1 - chance)))
@@ -145,17 +196,17 @@ class Apprentice:
         return sigmoid(log_odds) if self.combine.policy in (Policy.MEAN, Policy.NOISY_OR) else log_odds
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
-        """The terms of the sum that gives the log-odds, by word and offset."""
-        prior, model = self._prior(visit), self._model
-        if model is None:
-            return [("relevance of the page", prior)]
-        row = self.context(visit).take(np.array([link]))
-        weights = model.weights[slots(row.values, len(model.weights))] * model.scale(row)[0]
-        told = {"links in general": model.bias}
-        if self.trust:
-            told["relevance of the page"] = self.trust * prior
-        for name, weight in zip(self.context.names(visit, link), weights.tolist(), strict=True):
-            told[name] = told.get(name, 0.0) + weight
+        """The terms of the sum that gives the log-odds: of the page, of the critic's words, of what was learnt."""
+        model, trust = self._model, self.trust if self._model else 1.0
+        told = {"relevance of the page": trust * self._prior(visit)} if trust else {}
+        told |= {f"the critic on {word}": trust * odds for word, odds in self._words.told(visit, link).items()}
+        if model:
+            learnt = "learnt: " if self.form == "sum" else ""
+            row = self.context(visit).take(np.array([link]))
+            weights = model.weights[slots(row.values, len(model.weights))] * model.scale(row)[0]
+            told[f"{learnt}links in general"] = model.bias
+            for name, weight in zip(self.context.names(visit, link), weights.tolist(), strict=True):
+                told[learnt + name] = told.get(learnt + name, 0.0) + weight
         return sorted(told.items(), key=lambda item: -abs(item[1]))
 
     # ---- keeping
@@ -170,7 +221,7 @@ class Apprentice:
             )
         new = copy(self)
         new._learner = self._learner.from_parts(parts)
-        new._model = new._learner.linear()
+        new._model = self._weighed(new._learner)
         new._instances, new._pages = WaitingInstances.of_parts(parts), int(number(parts, "pages"))
         return new
 

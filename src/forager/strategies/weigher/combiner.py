@@ -1,0 +1,157 @@
+"""Weighs the signals of a link, with weights that were learnt on other webs, and trusts itself as far as it is right.
+
+Three experts say how likely a link leads to a relevant page, each as log-odds z of the signals f:
+
+    source   a0 + a1 f[source]                         what best-first goes by
+    learnt   w0 + w.(f - mean) / scale                 weights learnt beforehand, on other webs and topics
+    adapted  learnt + v.(f - mean) / scale             v: a ridge logistic on the outcomes of this crawl
+
+Each is calibrated to this crawl, z' = s z + t, with s and t drawn to 1 and 0. Their weights follow from how well each
+has predicted the pages of this crawl before they came; l is the log-loss of a page, and old pages are forgotten:
+
+    L = DECAY L + l;      trust = e^-L / sum of e^-L;      score = sum of trust z'
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import copy
+from importlib.resources import files
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forager.errors import ForagerError
+from forager.files import text_of
+from forager.strategies.weigher.signals import NAMES, SOURCE
+from forager.types import Floats, Parts
+
+EXPERTS = ("source", "learnt", "adapted")
+DOUBT = (3.0, 0.0, 1.0)  # L before the first page
+DECAY = 0.99
+RIDGE = 30.0  # draws the adapted weights to 0
+STIFF = (10.0, 1.0)  # draws s and t to 1 and 0
+FIRST_FIT, REFIT = 30, 10  # pages before the first fit, and between two
+MOST = 2_000  # outcomes that are remembered
+SURE = 8.0  # log-odds are not larger
+Reals = NDArray[np.float64]
+
+
+def load_weights(file: str = "") -> Mapping[str, Any]:
+    """The weights in a file, or those of the package."""
+    try:
+        text = text_of(file) if file else (files("forager.strategies.weigher") / "weights.json").read_text("utf-8")
+        loaded: Mapping[str, Any] = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise ForagerError(
+            f"{file}: no weights can be read from it ({error}); `make pretrain` makes such a file"
+        ) from None
+    if loaded.get("names") != list(NAMES):
+        raise ForagerError(f"{file}: these weights are for other signals; make them again with `make pretrain`")
+    return loaded
+
+
+class Combiner:
+    """The three experts."""
+
+    def __init__(self, weights: Mapping[str, Any], *, adapt: bool = True, guard: bool = True) -> None:
+        self._mean, self._scale = np.array(weights["mean"], np.float32), np.array(weights["scale"], np.float32)
+        self._w, self._w0 = np.array(weights["w"], np.float32), float(weights["w0"])
+        self._a0, self._a1 = float(weights["a0"]), float(weights["a1"])
+        self._heard = np.array([guard, True, adapt])
+        self.v = np.zeros(len(NAMES))
+        self.loss, self.calibration = np.array(DOUBT), np.tile([1.0, 0.0], (len(EXPERTS), 1))
+        self._signals, self._outcomes = np.zeros((0, len(NAMES)), np.float32), np.zeros(0)
+        self._seen = 0
+
+    @property
+    def trust(self) -> Reals:
+        """The weight of each expert."""
+        loss = np.where(self._heard, self.loss, np.inf)
+        weight = np.exp(loss.min() - loss)
+        return np.asarray(weight / weight.sum())
+
+    def __call__(self, signals: Floats) -> Floats:
+        """(n,) log-odds, for (n, NAMES) signals"""
+        return (self.trust @ self._calibrated(self._opinions(signals))).astype(np.float32)
+
+    def added(self, signals: Floats) -> Reals:
+        """(NAMES,) what each signal of a link adds to its score, beside that of a usual link"""
+        x, trust = (signals - self._mean) / self._scale, self.trust * self.calibration[:, 0]
+        added = (trust[1] + trust[2]) * self._w * x + trust[2] * self.v * x
+        added[SOURCE] += trust[0] * self._a1 * (signals[SOURCE] - self._mean[SOURCE])
+        return np.asarray(added)
+
+    def learn(self, signals: Floats, outcome: float) -> None:
+        """From one link that was followed, with its signals as they were when it was."""
+        (z,) = self._calibrated(self._opinions(signals[None])).T
+        self.loss = DECAY * self.loss + np.logaddexp(0, z) - outcome * z
+        self.loss = self.loss - self.loss.min()
+        self._signals = np.concatenate((self._signals, signals[None]))[-MOST:]
+        self._outcomes = np.append(self._outcomes, outcome)[-MOST:]
+        self._seen += 1
+        if self._seen >= FIRST_FIT and self._seen % REFIT == 0:
+            self._fit()
+
+    def _opinions(self, signals: Floats) -> Reals:
+        """(experts, n)"""
+        x = (signals - self._mean) / self._scale
+        learnt = x @ self._w + self._w0
+        return np.stack((self._a0 + self._a1 * signals[:, SOURCE], learnt, learnt + x @ self.v))
+
+    def _calibrated(self, z: Reals) -> Reals:
+        return np.asarray(np.clip(self.calibration[:, :1] * z + self.calibration[:, 1:], -SURE, SURE))
+
+    def _fit(self) -> None:
+        y, x = self._outcomes, ((self._signals - self._mean) / self._scale).astype(np.float64)
+        if self._heard[2]:
+            s, t = self.calibration[1]
+            self.v = drawn_logistic(x, y, np.full(x.shape[1], RIDGE), self.v, offset=s * (x @ self._w + self._w0) + t)
+        age = np.arange(len(y), dtype=np.float64)[::-1]
+        for expert, z in enumerate(self._opinions(self._signals)):
+            both = np.column_stack((z, np.ones(len(z))))
+            s, t = drawn_logistic(
+                both, y, np.array(STIFF), self.calibration[expert], weight=np.power(DECAY, age), prior=_NONE
+            )
+            self.calibration[expert] = np.clip(s, 0.2, 3.0), np.clip(t, -3.0, 3.0)
+
+    def snapshot(self) -> Self:
+        """What is known now. What is learnt later does not change it."""
+        other = copy(self)
+        other.calibration = self.calibration.copy()
+        return other
+
+    def parts(self) -> Parts:
+        learnt = {"v": self.v, "loss": self.loss, "calibration": self.calibration}
+        return {**learnt, "signals": self._signals, "outcomes": self._outcomes, "seen": self._seen}
+
+    def from_parts(self, parts: Parts) -> Self:
+        other = copy(self)
+        other.v, other.loss, other.calibration = (np.array(parts[name]) for name in ("v", "loss", "calibration"))
+        other._signals, other._outcomes = np.array(parts["signals"], np.float32), np.array(parts["outcomes"])
+        other._seen = int(parts["seen"])
+        return other
+
+
+def drawn_logistic(
+    x: Reals,
+    y: Reals,
+    pull: Reals,
+    start: Reals,
+    *,
+    prior: Reals | None = None,
+    offset: Reals | float = 0.0,
+    weight: Reals | float = 1.0,
+) -> Reals:
+    """The weights of a logistic regression that are drawn to a prior, 0 if none is given: three steps of Newton."""
+    a, goal = start, np.zeros(x.shape[1]) if prior is None else prior
+    for _ in range(3):
+        p = 1 / (1 + np.exp(-np.clip(offset + x @ a, -20, 20)))
+        curve = (x * np.broadcast_to(weight * p * (1 - p), len(y))[:, None]).T @ x + np.diag(pull)
+        a = a - np.linalg.solve(curve, x.T @ (weight * (p - y)) + pull * (a - goal))
+    return np.asarray(a)
+
+
+_NONE = np.array([1.0, 0.0])  # s and t that change nothing

@@ -1,0 +1,158 @@
+"""The signals of a link: numbers that may say whether it leads to a relevant page.
+
+A link that was found on several pages has a row from each of them (at most 8). What a row says is pooled over the rows
+of a target: the largest, or the mean.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forager.strategies.weigher.meaning import PACKED, LearntMeaning, unpacked
+from forager.strategies.weigher.place import LinkPlace, Success, folder_key, host_key, logit
+from forager.strategies.weigher.words import IN_ANCHOR, IN_URL, LearntWords
+from forager.types import Floats, Ids, Ragged, Terms
+
+# What is known of a link when its page is scored. It travels with the link as its state.
+FOUND = (
+    "source",  # log-odds that the page it is on is relevant, by the critic
+    "opinion",  # the same by how that page begins
+    "anchor",
+    "url",
+    "context",
+    "heading",
+    "prior",
+    "near",
+    "far",
+    "like",
+    "unlike",
+    "inlinks",  # log of 1 + pages that link to the target
+    "relevant inlinks",  # log-odds that such a page is relevant
+    "menu",  # share of the host's pages that carry the link
+    "edge",  # it stands in a menu or a footer
+    "same host",
+    "depth",  # log of links from a seed
+    "links",  # log of the links of the page
+)
+# How they are pooled over the pages that a target was found on.
+LARGEST = ("source", "anchor", "url", "heading", "prior", "near", "like", "inlinks", "relevant inlinks")
+MEAN = (
+    "source",
+    "opinion",
+    "anchor",
+    "context",
+    "near",
+    "far",
+    "unlike",
+    "menu",
+    "edge",
+    "same host",
+    "depth",
+    "links",
+)
+# What changes while the crawl goes on.
+NOW = ("parents", "kin", "host", "host pages", "folder", "path", "page", "learnt", "words")
+STATE = ("base", "pages")  # the same for all links
+NAMES = (*(f"{name}, largest" for name in LARGEST), *(f"{name}, mean" for name in MEAN), *NOW, *STATE)
+SOURCE = NAMES.index("source, largest")
+KEYS, LEARNT = 3, IN_ANCHOR + IN_URL
+WIDTH = PACKED + KEYS + LEARNT  # numbers of a clue
+
+_AT_LARGEST, _AT_MEAN = ([FOUND.index(name) for name in names] for names in (LARGEST, MEAN))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkRows:
+    """Links as rows, those to the same target one after the other."""
+
+    found: Floats  # (n, FOUND)
+    vectors: Floats  # (n, DIMENSIONS)
+    keys: Terms  # (n, KEYS) of places
+    words: Terms  # (n, LEARNT)
+    sources: Ids  # (n,) the pages they are on
+    starts: NDArray[np.intp]  # (targets,) the first row of each
+
+    @classmethod
+    def of(cls, state: Floats, clues: Ragged, sources: Ids, starts: NDArray[np.intp]) -> LinkRows:
+        """What travelled with the links. A link without a clue says nothing."""
+        n, has = len(sources), clues.lengths == WIDTH
+        found, rows = np.zeros((n, len(FOUND)), np.float32), np.zeros((n, WIDTH), np.uint32)
+        if has.all() and n:
+            found, rows = state, clues.values.reshape(n, WIDTH)
+        elif has.any():
+            found[has], rows[has] = state[has], clues.take(np.flatnonzero(has)).values.reshape(-1, WIDTH)
+        vectors, keys, words = np.split(rows, (PACKED, PACKED + KEYS), axis=1)
+        return cls(found, unpacked(vectors), keys, words, sources, starts)
+
+    @property
+    def counts(self) -> NDArray[np.intp]:
+        """(targets,) rows of each"""
+        return np.diff(self.starts, append=len(self.found))
+
+
+@dataclass(slots=True, eq=False)
+class CrawlSoFar:
+    """What the crawl has shown so far."""
+
+    success: Success
+    meaning: LearntMeaning
+    words: LearntWords
+
+    def signals(self, rows: LinkRows) -> Floats:
+        """(targets, NAMES)"""
+        starts, counts, targets = rows.starts, rows.counts, len(rows.starts)
+        several = targets < len(rows.found)
+
+        def largest(values: Floats) -> Floats:
+            return np.maximum.reduceat(values, starts) if several else values
+
+        def mean(values: Floats) -> Floats:
+            shares = counts if values.ndim == 1 else counts[:, None]
+            return np.asarray(np.add.reduceat(values, starts) / shares, np.float32) if several else values
+
+        success, host = self.success, rows.keys[starts, LinkPlace.HOST]
+        relevant = np.asarray(1 / (1 + np.exp(-rows.found[:, 0])), np.float32)
+        now = (
+            np.log(counts),
+            np.log1p(mean(relevant) * counts),
+            success.signal(LinkPlace.HOST, host),
+            np.log1p(success.seen(LinkPlace.HOST, host)),
+            success.signal(LinkPlace.FOLDER, rows.keys[starts, LinkPlace.FOLDER]),
+            mean(success.signal(LinkPlace.PATH, rows.keys[:, LinkPlace.PATH])),
+            mean(success.signal(LinkPlace.PAGE, rows.sources.astype(np.uint32))),
+            mean(self.meaning.signal(rows.vectors)),
+            mean(self.words.signal(rows.words)),
+            np.full(targets, logit(success.base)),
+            np.full(targets, np.log1p(success.pages)),
+        )
+        pooled = (largest(rows.found[:, _AT_LARGEST]), mean(rows.found[:, _AT_MEAN]))
+        return np.concatenate((*pooled, np.stack(now, axis=1)), axis=1).astype(np.float32)
+
+    def snapshot(self) -> CrawlSoFar:
+        """What is known now. What is learnt later does not change it."""
+        return CrawlSoFar(self.success.snapshot(), copy(self.meaning), self.words.snapshot())
+
+    def learn(self, rows: LinkRows, relevance: float) -> None:
+        """A page came by these links, all to the same target."""
+        for place in (LinkPlace.HOST, LinkPlace.FOLDER):
+            self.success.learn(place, rows.keys[:1, place], relevance)
+        self.success.learn(LinkPlace.PATH, rows.keys[:, LinkPlace.PATH], relevance)
+        self.success.learn(LinkPlace.PAGE, rows.sources.astype(np.uint32), relevance)
+        self.success.count(relevance)
+        self.meaning.learn(rows.vectors.mean(axis=0), relevance)
+        self.words.learn(rows.words.ravel(), relevance)
+
+    def learn_seed(self, url: str, relevance: float) -> None:
+        """A page came that nothing led to."""
+        for place, key in ((LinkPlace.HOST, host_key), (LinkPlace.FOLDER, folder_key)):
+            self.success.learn(place, np.array([key(url)], np.uint32), relevance)
+        self.success.count(relevance)
+
+    def learn_miss(self, rows: LinkRows) -> None:
+        """No page came by these links: links with such words, in such places, are not worth a request."""
+        self.success.learn(LinkPlace.PATH, rows.keys[:, LinkPlace.PATH], 0.0)
+        self.words.learn(rows.words.ravel(), 0.0)

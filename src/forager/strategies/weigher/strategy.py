@@ -1,0 +1,214 @@
+"""Weighs all that speaks for a link, and learns while it crawls: what a user gets who names no strategy.
+
+    f(v)     = signals of the words at the link and of what they mean, of the page it is on, of the places it stands in
+               and leads to, and of the company it keeps                       words, meaning, place, signals
+    score(v) = log-odds that v is relevant, by three experts over f(v)         combiner
+
+The weights of the signals were learnt on other webs and topics, so that they serve from the first page on. While the
+crawl goes on they are adapted to it, as far as that predicts its pages better. And where all this predicts worse than
+the relevance of the page that a link is on, the strategy goes by that, as best-first does.
+
+How relevant a page is, it learns from the critic r and from how the page begins, o (meaning), each by how well it has
+told the sample apart, p and q being their average precisions there:
+
+    logit = (1 - s) logit r + s o                  s / (1 - s) = (q / (1 - q)) / (p / (1 - p))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Self
+
+import numpy as np
+
+from forager.errors import ForagerError
+from forager.learn.sample import TopicSample
+from forager.strategies.weigher.combiner import Combiner, load_weights
+from forager.strategies.weigher.meaning import LearntMeaning, TopicMeaning, packed
+from forager.strategies.weigher.place import LinkPlace, Success, host_key, logit, place_keys
+from forager.strategies.weigher.signals import NAMES, WIDTH, CrawlSoFar, LinkRows
+from forager.strategies.weigher.words import LearntWords, TopicWords, words_to_learn
+from forager.types import (
+    BEST,
+    Critic,
+    Evidence,
+    Floats,
+    Graph,
+    Ids,
+    Miss,
+    Parts,
+    Ragged,
+    Region,
+    ScoredLinks,
+    Terms,
+    Visit,
+    Waiting,
+)
+from forager.web.text import terms, url_text
+
+EDGE = (Region.NAVIGATION, Region.FOOTER)
+
+
+class Weigher:
+    """state = what is known of the link when it is found; clue = its vector, its places and its words
+
+    `weights` is a file to use instead of the package's own weights. `adapt` = false: they stay as they are; `guard` =
+    false: it never goes by the page alone.
+    """
+
+    combine = BEST
+    alone = True  # the new score of a link needs only its own rows
+
+    def __init__(
+        self,
+        *,
+        sample: TopicSample,
+        critic: Critic | None = None,
+        every: int = 5,
+        weights: str = "",
+        adapt: bool = True,
+        guard: bool = True,
+    ) -> None:
+        if every < 1:
+            raise ForagerError("every: pages between two sweeps, at least 1")
+        self.every = every
+        self._words, self._meaning = TopicWords(sample), TopicMeaning(sample)
+        self._share = _share(self._meaning.precision, critic)
+        learnt = LearntMeaning(self._meaning.weights, self._meaning.inverse)
+        self._so_far = CrawlSoFar(Success(), learnt, LearntWords())
+        self._combiner = Combiner(load_weights(weights), adapt=adapt, guard=guard)
+
+    # ---- learning
+
+    def observe(self, outcome: Visit | Miss, evidence: Evidence) -> None:
+        inlinks, so_far = outcome.trace.inlinks, self._so_far
+        rows = LinkRows.of(inlinks.state, inlinks.clues, inlinks.sources, _ONE)
+        followed = bool(rows.keys.any())  # not a seed
+        if isinstance(outcome, Miss):
+            if followed:
+                so_far.learn_miss(rows)
+            return
+        relevance = self._relevance(outcome)
+        if followed:
+            self._combiner.learn(so_far.signals(rows)[0], relevance)
+            so_far.learn(rows, relevance)
+        else:
+            so_far.learn_seed(outcome.page.url, relevance)
+        known = outcome.known.relevance
+        so_far.success.learn_all(LinkPlace.PAGE, outcome.trace.id, known[~np.isnan(known)])
+
+    def _relevance(self, visit: Visit) -> float:
+        """How relevant a page is, by the critic and by how it begins."""
+        said = (1 - self._share) * logit(visit.judgement.relevance)
+        if self._share:
+            said += self._share * self._meaning.opinion(visit.page)
+        return float(1 / (1 + np.exp(-said)))
+
+    # ---- scoring
+
+    def score(self, visit: Visit) -> ScoredLinks:
+        rows = self._rows(visit)
+        scores = self._combiner(self._so_far.signals(rows))
+        clues = np.concatenate((packed(rows.vectors), rows.keys, rows.words), axis=1)
+        offsets = np.arange(len(scores) + 1, dtype=np.int64) * WIDTH
+        return ScoredLinks(scores, state=rows.found, clues=Ragged(clues.ravel(), offsets))
+
+    def rescore(self, waiting: Waiting, graph: Graph) -> Iterator[Floats]:
+        so_far, combiner = self._so_far.snapshot(), self._combiner.snapshot()
+        for batch in waiting:
+            starts = np.flatnonzero(np.append(True, batch.ids[1:] != batch.ids[:-1]))
+            rows = LinkRows.of(batch.state, batch.clues, batch.sources, starts)
+            signals = so_far.signals(rows)
+            scores = combiner(signals)
+            self._saw(batch.ids[starts], signals, scores)
+            yield np.repeat(scores, rows.counts)
+
+    def _saw(self, ids: Ids, signals: Floats, scores: Floats) -> None:
+        """For those who want to learn from what waits."""
+
+    def _rows(self, visit: Visit) -> LinkRows:
+        page, links, n = visit.page, visit.links, len(visit.links)
+        texts = [url_text(url).partition("/")[2] for url in links.targets]
+        urls = terms(texts)
+        vectors = self._meaning.vectors(page, links, urls, texts)
+        keys = place_keys(links.targets, links.tag_paths, page.url)
+        columns = (
+            np.full((n, 1), logit(visit.judgement.relevance)),
+            np.full((n, 1), self._meaning.opinion(page)),
+            self._words.signals(page, links, urls),
+            self._meaning.signals(vectors),
+            self._standing(visit, keys),
+        )
+        found = np.concatenate(columns, axis=1).astype(np.float32)
+        words = words_to_learn(page, links, urls)
+        return LinkRows(found, vectors, keys, words, np.full(n, visit.trace.id, np.int32), np.arange(n))
+
+    def _standing(self, visit: Visit, keys: Terms) -> Floats:
+        """(links, 7): inlinks, relevant inlinks, menu, edge, same host, depth, links."""
+        known, n, here = visit.known, len(visit.links), np.uint32(host_key(visit.page.url))
+        same = keys[:, LinkPlace.HOST] == here
+        pages = max(1.0, float(self._so_far.success.seen(LinkPlace.HOST, np.array([here], np.uint32))[0]))
+        columns = (
+            np.log1p(known.inlinks),
+            np.log((known.relevant_inlinks + 0.5) / (known.inlinks - known.relevant_inlinks + 1.0)),
+            np.where(same, np.minimum(1, known.inlinks / pages), 0),
+            np.isin(visit.page.regions[visit.links.first_leaf], EDGE),
+            same,
+            np.full(n, np.log1p(visit.trace.depth + 1)),
+            np.full(n, np.log1p(n)),
+        )
+        return np.stack(columns, axis=1).astype(np.float32)
+
+    def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
+        """What each signal adds to the score of a link, beside a link of the usual kind."""
+        signals = self._so_far.signals(self._rows(visit.take([link])))[0]
+        added = zip(NAMES, self._combiner.added(signals).tolist(), strict=True)
+        return sorted(((name, weight) for name, weight in added if weight), key=lambda said: -abs(said[1]))
+
+    # ---- keeping
+
+    def parts(self) -> Parts:
+        so_far = self._so_far
+        learnt = {"place": so_far.success.parts(), "meaning": so_far.meaning.parts(), "words": so_far.words.parts()}
+        learnt["combiner"] = self._combiner.parts()
+        return {f"{name}.{key}": part for name, parts in learnt.items() for key, part in parts.items()}
+
+    def from_parts(self, parts: Parts) -> Self:
+        other, so_far = copy(self), self._so_far
+        other._so_far = CrawlSoFar(
+            so_far.success.from_parts(_below(parts, "place")),
+            so_far.meaning.from_parts(_below(parts, "meaning")),
+            so_far.words.from_parts(_below(parts, "words")),
+        )
+        other._combiner = self._combiner.from_parts(_below(parts, "combiner"))
+        return other
+
+    def merge(self, parts: Sequence[Parts]) -> Parts:
+        """Counts add up. What else each has learnt is averaged, by the pages that it has learnt from."""
+        pages = np.array([max(1, int(part["place.pages"])) for part in parts], np.float64)
+        merged = dict(parts[int(np.argmax(pages))])
+        for name in ("place.sums", "place.counts", "place.pages", "place.total", "words.good", "words.bad"):
+            merged[name] = sum(part[name] for part in parts)
+        for name in ("words.goods", "words.bads"):
+            merged[name] = float(sum(part[name] for part in parts))
+        for name in ("meaning.weights", "meaning.inverse", "combiner.v", "combiner.loss", "combiner.calibration"):
+            merged[name] = np.average([np.asarray(part[name], np.float64) for part in parts], axis=0, weights=pages)
+        return merged
+
+
+def _below(parts: Parts, name: str) -> Parts:
+    return {key.removeprefix(f"{name}."): part for key, part in parts.items() if key.startswith(f"{name}.")}
+
+
+def _share(precision: float, critic: Critic | None) -> float:
+    """s. A critic of which nothing is known is believed."""
+    quality = getattr(critic, "quality", None)
+    if quality is None:
+        return 0.0
+    q, p = (min(max(each, 0.01), 0.99) for each in (precision, quality.average_precision))
+    ours, theirs = q / (1 - q), p / (1 - p)
+    return ours / (ours + theirs)
+
+
+_ONE = np.zeros(1, np.intp)

@@ -1,0 +1,202 @@
+"""Learns the weights of the default strategy on recorded webs: python -m forager_lab.pretraining --webs DIR OUT
+
+Crawls of many topics are watched. At some of the sweeps the signals of links that wait are noted, of those at the top
+and of some others, with the truth of where they lead. The weights are those of a logistic regression on all of them, in
+which every web counts as `SHARES` says, and every topic of a web the same:
+
+    minimise  sum of c log-loss(w0 + w.x, y) + L2 |w|^2,     x = (f - mean) / scale
+
+The first crawls go by the weights that there are. With `--rounds 2` others follow that go by those just learnt.
+`--without` leaves a web or a topic out, for figures on what was not learnt from: `--without uic`, `--without
+wikispeedia:Music`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from forager.crawl.loop import Crawl
+from forager.registry import Spec
+from forager.strategies.weigher import Weigher
+from forager.strategies.weigher.signals import NAMES, SOURCE
+from forager.types import Floats, Ids, Url
+from forager_lab.experiment import laboratory
+from forager_lab.laboratory import Laboratory
+from forager_lab.protocol import Trial, open_crawl, topic_trial
+from forager_lab.workers import Failed, work
+
+TOPICS: Mapping[str, Sequence[str]] = {
+    "wikispeedia": (
+        *("Science.Biology", "Geography", "Religion", "Music", "IT", "Mathematics", "Art", "Business_Studies"),
+        *("Science.Physics", "Science.Chemistry", "Language_and_literature", "Citizenship", "Design_and_Technology"),
+        *("Everyday_life", "History", "People"),
+    ),
+    "uic": (
+        *("news", "it_library", "admissions_student", "engineering_science", "health", "admin_hr"),
+        *("arts_humanities_social", "business_law"),
+    ),
+    "webkb": ("student", "faculty"),
+    "procedural": ("Arts.Music", "Business.Finance"),
+}
+SHARES = {"wikispeedia": 1.0, "uic": 1.0, "webkb": 0.6, "procedural": 0.4}
+EVERY = 2  # sweeps of which one is noted
+TOP, OTHERS = 40, 40  # links that are noted
+L2 = 3e-4
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TopicCrawl:
+    """A topic of a web, to be watched."""
+
+    web: str
+    topic: str
+    run: int
+    place: str  # of the web
+    weights: str  # a file; "": those of the package
+
+
+@dataclass(frozen=True, eq=False)
+class Noted:
+    """Signals of links that waited, and whether they led to a page of the topic."""
+
+    signals: Floats  # (n, NAMES)
+    wanted: Reals  # (n,)
+
+
+class WatchedWeigher(Weigher):
+    """Notes what waits."""
+
+    def watch(self, crawl: Crawl, lab: Laboratory, trial: Trial) -> None:
+        self.crawl, self.lab, self.trial = crawl, lab, trial
+        self.noted: list[Noted] = []
+        self.sweeps, self.draw = 0, np.random.default_rng(trial.seed)
+
+    def _saw(self, ids: Ids, signals: Floats, scores: Floats) -> None:
+        self.sweeps += 1
+        if self.sweeps % EVERY:
+            return
+        top = np.argsort(-scores, kind="stable")[:TOP]
+        rows = np.union1d(top, self.draw.choice(len(ids), min(OTHERS, len(ids)), replace=False))
+        urls = [self.lab.web.final(Url(self.crawl.facts.addresses[id])) for id in ids[rows].tolist()]
+        there = np.array([url in self.lab.web.truth.labels for url in urls], bool)
+        wanted = np.array([url in self.trial.relevant for url in urls], np.float64)
+        self.noted.append(Noted(signals[rows][there], wanted[there]))
+
+
+def watch(task: TopicCrawl) -> Noted:
+    """Crawl a topic, and note what waits."""
+    lab = laboratory(task.place)
+    trial = topic_trial(lab, task.topic, Spec.parse("naive-bayes"), run=task.run, seed=0)
+    strategy = WatchedWeigher(sample=trial.query.sample, critic=trial.critic, weights=task.weights)
+    crawl = open_crawl(lab, trial, strategy)
+    strategy.watch(crawl, lab, trial)
+    crawl.run()
+    lab.cache.write()
+    return joined(strategy.noted)
+
+
+def joined(noted: Iterable[Noted]) -> Noted:
+    every = list(noted)
+    signals = np.concatenate([np.empty((0, len(NAMES)), np.float32), *(each.signals for each in every)])
+    return Noted(signals, np.concatenate([np.empty(0), *(each.wanted for each in every)]))
+
+
+def importance(noted: Mapping[tuple[str, str], Noted]) -> Reals:
+    """c of each link, topic after topic."""
+    topics = {web: sum(1 for other, _ in noted if other == web) for web, _ in noted}
+    each = [
+        np.full(len(of.wanted), SHARES.get(web, 1.0) / topics[web] / max(1, len(of.wanted)))
+        for (web, _), of in noted.items()
+    ]
+    every = np.concatenate([np.empty(0), *each])
+    return np.asarray(every / every.sum())
+
+
+def fit(noted: Mapping[tuple[str, str], Noted]) -> dict[str, object]:
+    """The weights, as the strategy reads them."""
+    every, c = joined(noted.values()), importance(noted)
+    f, y = every.signals.astype(np.float64), every.wanted
+    mean = c @ f
+    scale = np.sqrt(c @ (f - mean) ** 2) + 1e-3
+    w = _logistic((f - mean) / scale, y, c, L2)
+    a = _logistic(f[:, [SOURCE]], y, c, 0.0)
+    return {
+        "names": list(NAMES),
+        "mean": _rounded(mean),
+        "scale": _rounded(scale),
+        "w": _rounded(w[:-1]),
+        "w0": round(float(w[-1]), 5),
+        "a0": round(float(a[-1]), 5),
+        "a1": round(float(a[0]), 5),
+        "learnt from": {f"{web} {topic}": len(of.wanted) for (web, topic), of in noted.items()},
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def _logistic(x: Reals, y: Reals, c: Reals, l2: float) -> Reals:
+    """Weights, and the bias at the end."""
+
+    def loss(a: Reals) -> tuple[float, Reals]:
+        z = x @ a[:-1] + a[-1]
+        slope = c * (1 / (1 + np.exp(-np.clip(z, -30, 30))) - y)
+        value = c @ (np.logaddexp(0, z) - y * z) + l2 * (a[:-1] @ a[:-1])
+        return float(value), np.append(x.T @ slope + 2 * l2 * a[:-1], slope.sum())
+
+    found = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 500})
+    return np.asarray(found.x)
+
+
+def _rounded(values: Reals) -> list[float]:
+    return [round(float(value), 5) for value in values]
+
+
+def tasks(webs: Path, runs: int, without: Sequence[str], weights: str) -> Iterator[TopicCrawl]:
+    for web, topics in TOPICS.items():
+        place = web if web == "procedural" else str(webs / web)
+        for topic in topics:
+            if web not in without and f"{web}:{topic}" not in without:
+                yield from (TopicCrawl(web, topic, run, place, weights) for run in range(runs))
+
+
+def gather(todo: Sequence[TopicCrawl], jobs: int) -> dict[tuple[str, str], Noted]:
+    """What was noted of each topic."""
+    found: dict[tuple[str, str], list[Noted]] = {(task.web, task.topic): [] for task in todo}
+    for done, (task, noted) in enumerate(work(todo, watch, jobs, lambda task: (task.web, task.topic)), 1):
+        if isinstance(noted, Failed):
+            raise RuntimeError(f"{task} failed: {noted.why}\n{noted.trace}")
+        found[task.web, task.topic].append(noted)
+        print(f"{done} of {len(todo)}: {task.web} {task.topic}, {len(noted.wanted)} links", file=sys.stderr)
+    return {topic: joined(noted) for topic, noted in found.items()}
+
+
+def main() -> None:
+    said = argparse.ArgumentParser(description="Learn the weights of the default strategy on recorded webs.")
+    said.add_argument("--webs", type=Path, required=True, help="the folder that holds wikispeedia, uic and webkb")
+    said.add_argument("--runs", type=int, default=1, help="crawls of each topic")
+    said.add_argument("--rounds", type=int, default=1, help="the later ones go by the weights of those before")
+    said.add_argument("--without", action="append", default=[], help="a web, or WEB:TOPIC, that is left out")
+    said.add_argument("--weights", default="", help="a file of weights to begin with")
+    said.add_argument("--jobs", type=int, default=2)
+    said.add_argument("out", type=Path)
+    given = said.parse_args()
+    todo, noted = list(tasks(given.webs, given.runs, given.without, given.weights)), dict[tuple[str, str], Noted]()
+    for _ in range(given.rounds):
+        new = gather(todo, given.jobs)
+        noted = {topic: joined([noted[topic], of]) if topic in noted else of for topic, of in new.items()}
+        given.out.write_text(json.dumps(fit(noted), indent=1) + "\n", encoding="utf-8")
+        todo = [replace(task, weights=str(given.out.resolve())) for task in todo]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""The default strategy, part by part against its formulas, and as a whole against itself misled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from forager.errors import ForagerError
+from forager.learn.sample import TopicSample
+from forager.strategies.weigher import Weigher
+from forager.strategies.weigher.combiner import Combiner, load_weights
+from forager.strategies.weigher.meaning import LAMBDA, OUTCOME, LearntMeaning, TopicMeaning, nearest, packed, unpacked
+from forager.strategies.weigher.place import FEW, GUESS, SHRINK, LinkPlace, Success, place_keys
+from forager.strategies.weigher.signals import NAMES, SOURCE
+from forager.strategies.weigher.words import AROUND, LearntWords, TopicWords, words_to_learn
+from forager.types import Fetch, Floats, Page, Url
+from forager.web.page import parse
+from forager.web.text import terms, url_text
+
+DRAW = np.random.default_rng(5)
+HERE = Url("http://a.test/birds/")
+BIRDS = ("owl nest egg", "nest of the owl", "eagle and owl", "an egg in a nest")
+STONES = ("granite and slate", "slate roof", "the age of granite", "marble and slate", "gravel", "sand and gravel")
+
+
+def page(text: str, url: Url = HERE) -> Page:
+    found = parse(Fetch(url, text.encode()))
+    assert isinstance(found, Page)
+    return found
+
+
+def sample(flipped: bool = False) -> TopicSample:
+    texts = [*BIRDS, *STONES]
+    pages = [page(f"<title>{text}</title><p>{text}, and what else there is to say of {text}.") for text in texts]
+    return TopicSample.of(pages, [(text in BIRDS) != flipped for text in texts])
+
+
+# ---- words
+
+
+def test_the_odds_of_a_word_are_those_of_the_pages_that_have_it_shrunk() -> None:
+    given = sample()
+    odds = TopicWords(given)(terms(["owl slate unheard"]).values)
+    bags = [set(given.bags[row].tolist()) for row in range(len(given.bags))]
+    for word, told in zip(("owl", "slate"), odds.tolist(), strict=False):
+        has = np.array([terms([word]).values[0] in bag for bag in bags])
+        good, bad = int(has[given.wanted].sum()), int(has[~given.wanted].sum())
+        q = (good + bad + 1) / (len(has) + 2)
+        expected = np.log((good + 4 * q) / (4 + 4)) - np.log((bad + 4 * q) / (6 + 4))
+        assert told == pytest.approx(expected, abs=1e-5)
+    assert odds[0] > 1 > -0.5 > odds[1]
+    assert odds[2] == 0
+
+
+def test_words_that_name_the_topic_speak_for_a_link_even_without_pages() -> None:
+    odds = TopicWords(TopicSample.of((), (), ("snowy owl",)))(terms(["snowy owl slate"]).values)
+    assert odds.tolist() == [3.0, 3.0, 0.0]
+
+
+def test_signals_of_words_are_means_over_anchor_url_context_and_heading() -> None:
+    shown = page(
+        "<h2>slate</h2><p>an owl sits <a href='/egg/nest'>eagle nest</a> on granite</p>"
+        "<h2>egg</h2><a href='/x'>sand</a>"
+    )
+    links, words = shown.links, TopicWords(sample())
+    urls = terms([url_text(url).partition("/")[2] for url in links.targets])
+    found = words.signals(shown, links, urls)
+
+    def mean(text: str) -> float:
+        values = words(terms([text]).values)
+        return float(values.sum() / (len(values) + 1))
+
+    assert AROUND == 10
+    before, after = "slate an owl sits", "on granite egg sand"
+    expected = [
+        [mean("eagle nest"), mean("egg nest"), mean(f"{before} {after}"), mean("slate")],
+        [mean("sand"), mean("x"), mean(f"{before} eagle nest on granite egg"), mean("egg")],
+    ]
+    assert np.allclose(found, expected, atol=1e-5)
+
+
+def test_words_of_links_are_learnt_by_what_came_of_them() -> None:
+    learnt, seen = LearntWords(), terms(["good bad new"]).values
+    for _ in range(3):
+        learnt.learn(seen[:1], 1.0)
+        learnt.learn(seen[1:2], 0.0)
+    told = learnt.signal(seen[:, None])
+    assert told[0] > 0.3
+    assert told[1] < -0.3
+    assert told[2] == 0
+    again = LearntWords().from_parts(learnt.parts())
+    assert np.array_equal(again.signal(seen[:, None]), told)
+
+
+def test_the_first_words_of_an_anchor_and_the_last_of_a_url_are_learnt() -> None:
+    shown = page("<a href='/a/b/c/d'>one two three four five six</a>")
+    kept = words_to_learn(shown, shown.links, terms([url_text(url) for url in shown.links.targets]))
+    assert kept[0].tolist() == terms(["one two three four five d c b"]).values.tolist()
+
+
+# ---- meaning
+
+
+def test_recursive_least_squares_is_ridge_regression_on_all_outcomes() -> None:
+    given = TopicMeaning(sample())
+    learnt = LearntMeaning(given.weights, given.inverse)
+    vectors, outcomes = DRAW.normal(size=(7, 128)).astype(np.float32), DRAW.random(7)
+    for vector, outcome in zip(vectors, outcomes, strict=True):
+        learnt.learn(vector, float(outcome))
+    x = np.column_stack((vectors.astype(np.float64), np.ones(7)))
+    a = np.linalg.inv(given.inverse) + OUTCOME * x.T @ x
+    b = np.linalg.inv(given.inverse) @ given.weights + OUTCOME * x.T @ (2 * outcomes - 1)
+    assert np.allclose(learnt.weights, np.linalg.solve(a, b), atol=1e-6)
+    assert LAMBDA > 0
+
+
+def test_the_sample_says_which_meanings_are_wanted() -> None:
+    meaning = TopicMeaning(sample())
+    shown = page("<a href='/1'>hawk and falcon</a><a href='/2'>limestone quarry</a>")
+    texts = ["", ""]
+    prior, near, far, _, _ = meaning.signals(meaning.vectors(shown, shown.links, terms(texts), texts)).T
+    assert prior[0] > prior[1]
+    assert near[0] - far[0] > near[1] - far[1]
+
+
+def test_a_page_is_judged_by_how_it_begins() -> None:
+    meaning = TopicMeaning(sample())
+    birds = meaning.opinion(page("<p>The eagle and the owl sit in their nest with an egg, and wait.</p>"))
+    assert birds > meaning.opinion(page("<p>Granite, marble, slate and gravel come from the quarry.</p>"))
+    assert 0 <= meaning.precision <= 1
+
+
+def test_nearest_is_the_mean_of_the_three_largest_cosines() -> None:
+    vectors, others = DRAW.normal(size=(4, 128)).astype(np.float32), DRAW.normal(size=(9, 128)).astype(np.float32)
+    expected = [np.sort([float(v @ o) for o in others])[-3:].mean() for v in vectors]
+    assert np.allclose(nearest(vectors, others), expected, atol=1e-4)
+    assert nearest(vectors, others[:0]).tolist() == [0.0] * 4
+
+
+def test_a_vector_survives_its_way_in_bytes() -> None:
+    vectors: Floats = DRAW.normal(size=(5, 128)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert np.abs(unpacked(packed(vectors)) - vectors).max() <= 0.5 / 127 + 1e-6
+
+
+# ---- places
+
+
+def test_the_rate_of_a_place_is_shrunk_to_that_of_the_crawl() -> None:
+    success, keys = Success(), np.array([7, 9], np.uint32)
+    for relevance in (1.0, 0.5):
+        success.learn(LinkPlace.HOST, keys[:1], relevance)
+        success.count(relevance)
+    b = (1.5 + FEW * GUESS) / (2 + FEW)
+    rate = (1.5 + SHRINK * b) / (2 + SHRINK)
+    odds = np.log(rate / (1 - rate)) - np.log(b / (1 - b))
+    assert success.signal(LinkPlace.HOST, keys).tolist() == pytest.approx([odds, 0.0], abs=1e-5)
+    assert success.signal(LinkPlace.FOLDER, keys).tolist() == pytest.approx([0.0, 0.0], abs=1e-5)
+
+
+def test_places_are_host_folder_and_path() -> None:
+    targets = ["http://a.test/x/1", "http://a.test/x/2", "http://b.test/x/1"]
+    paths = ["html body ul li a", "html body ul li a", "html body p a"]
+    keys = place_keys(targets, paths, "http://a.test/")
+    same = keys[:, None] == keys[None]
+    assert same[0, 1].all()
+    assert not same[0, 2].any()
+    assert place_keys(targets, paths, "http://b.test/")[0, LinkPlace.PATH] != keys[0, LinkPlace.PATH]
+
+
+# ---- experts
+
+
+def links(n: int) -> Floats:
+    return DRAW.normal(size=(n, len(NAMES))).astype(np.float32)
+
+
+def trained(weights: dict[str, object], pages: int = 300) -> Combiner:
+    """After a crawl in which the source alone decides."""
+    combiner = Combiner({**load_weights(), "mean": [0.0] * len(NAMES), "scale": [1.0] * len(NAMES), **weights})
+    for signals in links(pages):
+        combiner.learn(signals, float(signals[SOURCE] > 0))
+    return combiner
+
+
+def test_where_the_weights_mislead_it_goes_by_the_source() -> None:
+    wrong = [0.0] * len(NAMES)
+    wrong[SOURCE] = -2.0
+    combiner = trained({"w": wrong, "w0": 0.0, "a0": 0.0, "a1": 1.0}, pages=60)
+    assert combiner.trust[1] < 0.01
+    signals = links(200)
+    assert np.corrcoef(combiner(signals), signals[:, SOURCE])[0, 1] > 0.9
+
+
+def test_what_the_crawl_shows_is_learnt_beside_the_weights() -> None:
+    combiner = trained({"w": [0.0] * len(NAMES), "w0": 0.0, "a0": 0.0, "a1": 0.0})
+    assert combiner.trust[2] > 0.9
+    signals = links(200)
+    assert np.corrcoef(combiner(signals), signals[:, SOURCE])[0, 1] > 0.8
+
+
+def test_without_leave_to_adapt_the_weights_stay_as_they_are() -> None:
+    still = Combiner(load_weights(), adapt=False, guard=False)
+    before = still.trust.tolist()
+    for signals in links(100):
+        still.learn(signals, 1.0)
+    assert before == still.trust.tolist() == [0.0, 1.0, 0.0]
+    assert not still.v.any()
+
+
+def test_what_each_signal_adds_sums_to_the_difference_in_score() -> None:
+    combiner = trained({"w": [0.05] * len(NAMES), "w0": 0.0, "a0": 0.0, "a1": 0.3}, pages=40)
+    one, other = links(2) / 10
+    difference = float(combiner(one[None])[0] - combiner(other[None])[0])
+    assert float((combiner.added(one) - combiner.added(other)).sum()) == pytest.approx(difference, abs=1e-3)
+
+
+def test_experts_know_after_a_rest_what_they_knew_before() -> None:
+    combiner = trained({"w0": 0.0}, pages=50)
+    again = Combiner(load_weights()).from_parts(combiner.parts())
+    assert np.array_equal(again.trust, combiner.trust)
+    assert np.array_equal(again.v, combiner.v)
+
+
+# ---- the whole
+
+
+def test_weights_for_other_signals_are_refused_with_the_cure(tmp_path: object) -> None:
+    with pytest.raises(ForagerError, match="make pretrain"):
+        Weigher(sample=sample(), weights=f"{tmp_path}/none.json")
+    with pytest.raises(ForagerError, match="at least 1"):
+        Weigher(sample=sample(), every=0)
