@@ -1,4 +1,4 @@
-"""What choosiness brings and costs, over real HTTP: `python -m bench.choosy [--webs DIR] [--json FILE]`.
+"""What choosiness brings and costs, over real HTTP: `python -m bench.choosy [--webs DIR] [--simulated]`.
 
 Webs are served by `forager lab serve` in a process of its own, each under its own host names, and each answer takes a
 while. A strategy crawls them with the laboratory's critic until it has R pages, the size of the topic: with one request
@@ -7,6 +7,9 @@ at once, with 64, and with 64 and `choosy`. Harvest is the share of these pages 
 A host is asked once in a round, which is the answer and the delay. That sets two limits. No crawl that asks the hosts
 as often as this one did can be faster than the requests to the busiest of them: the column `least`. And no crawl at
 all, even one that knows every page beforehand, has more of the topic in twice this time: the column `most`.
+
+With `--simulated` there is no server, and the same crawls run under simulated time: only answers and delays take time,
+the processor takes none. So the figures are always the same. `--fewer` crawls with fewer requests at once as well.
 
 What chose anything (the rounds that are looked ahead, the default) was chosen on the webs marked with *.
 """
@@ -22,20 +25,24 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from tests.simulated import LoopClock, simulate
 
 from forager.config import CrawlConfig, FetchConfig, FrontierConfig, ScopeConfig, StopConfig, StoreConfig
 from forager.crawl.loop import Crawl
 from forager.registry import Spec
+from forager.types import Answer, Fetcher, Url
 from forager.web.urls import host
 from forager_lab.laboratory import Laboratory
 from forager_lab.protocol import Trial, strategy_for, topic_trial
 from forager_lab.webs import find_web, open_web
 
 IN_FLIGHT = 64
+ROUNDS = 10**8  # of a simulated loop
 
 
 class Place(NamedTuple):
@@ -91,6 +98,18 @@ def served(web: str, answer: float) -> Iterator[dict[str, str]]:
             server.terminate()
 
 
+class SlowAnswers:
+    """The answers of a web, each after a while."""
+
+    def __init__(self, web: Fetcher, seconds: float) -> None:
+        self._web, self._seconds = web, seconds
+
+    async def fetch(self, url: Url) -> Answer:
+        answer = await self._web.fetch(url)
+        await asyncio.sleep(self._seconds)
+        return replace(answer, seconds=self._seconds)
+
+
 def settings(
     trial: Trial, resolve: dict[str, str], in_flight: int, choosy: float, options: argparse.Namespace
 ) -> CrawlConfig:
@@ -105,9 +124,15 @@ def settings(
     )
 
 
-async def crawled(lab: Laboratory, trial: Trial, spec: Spec, config: CrawlConfig) -> tuple[int, Counter[str], Crawl]:
+async def crawled(
+    lab: Laboratory, trial: Trial, config: CrawlConfig, options: argparse.Namespace
+) -> tuple[int, Counter[str], Crawl]:
     """How many pages were wanted, how often each host was asked, and the crawl."""
-    crawl = Crawl(config, critic=trial.critic, strategy=strategy_for(lab, trial, spec), scope=trial.scope)
+    strategy, given = strategy_for(lab, trial, options.strategy), dict[str, Any]()
+    if options.simulated:
+        answers = SlowAnswers(lab.web.fetcher, options.answer)
+        given = {"fetcher": answers, "clock": LoopClock(), "read": lab.cache.read}
+    crawl = Crawl(config, critic=trial.critic, strategy=strategy, scope=trial.scope, **given)
     wanted = 0
     async for visit in crawl.visits():
         wanted += visit.page.url in trial.relevant
@@ -121,12 +146,17 @@ def measure(place: Place, web: str, run: int, options: argparse.Namespace) -> It
     trial = topic_trial(lab, place.topic, Spec.parse("naive-bayes"), run=run, seed=0)
     there, turn = Counter(map(host, trial.relevant)), options.delay + options.answer
     ways = [(1, 0.0), (IN_FLIGHT, 0.0), *((IN_FLIGHT, choosy) for choosy in options.choosy)]
-    with served(web, options.answer) as resolve:
+    ways += [(fewer, 0.0) for fewer in options.fewer]
+    with nullcontext(dict[str, str]()) if options.simulated else served(web, options.answer) as resolve:
         for in_flight, choosy in ways:
             start, worked = time.monotonic(), time.process_time()
-            config = settings(trial, resolve, in_flight, choosy, options)
-            wanted, asked, crawl = asyncio.run(crawled(lab, trial, options.strategy, config))
-            seconds = time.monotonic() - start
+            work = crawled(lab, trial, settings(trial, resolve, in_flight, choosy, options), options)
+            if options.simulated:
+                (wanted, asked, crawl), loop = simulate(work, ROUNDS)
+                seconds = loop.seconds
+            else:
+                wanted, asked, crawl = asyncio.run(work)
+                seconds = time.monotonic() - start
             yield ChoosyRun(
                 *(str(options.strategy), place.web, place.topic, place.tuned, len(trial.relevant), in_flight, choosy),
                 harvest=round(wanted / max(1, crawl.stats.pages), 3),
@@ -146,7 +176,7 @@ def told(runs: Sequence[ChoosyRun]) -> Iterator[str]:
     one = impatient = runs[0]
     for run in runs:
         one = run if run.in_flight == 1 else one
-        impatient = run if run.in_flight > 1 and not run.choosy else impatient
+        impatient = run if run.in_flight == IN_FLIGHT and not run.choosy else impatient
         of_one = f"{run.harvest / one.harvest:.2f}" if one.harvest else "-"
         of_64 = f"{run.seconds / impatient.seconds:.2f}" if run.in_flight > 1 else "-"
         name = f"{run.web}{'*' if run.tuned else ''}"
@@ -156,14 +186,18 @@ def told(runs: Sequence[ChoosyRun]) -> Iterator[str]:
         )
 
 
+def numbers(text: str) -> list[float]:
+    return [float(part) for part in text.split(",")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--webs", type=Path, help="a folder of recorded webs; without it only made-up ones are crawled")
     parser.add_argument("--delay", type=float, default=0.1, help="seconds between two requests to a host")
     parser.add_argument("--answer", type=float, default=0.05, help="seconds that the server takes for an answer")
-    parser.add_argument(
-        "--choosy", type=lambda text: [float(part) for part in text.split(",")], default=[1.0, 2.0, 4.0, 10.0]
-    )
+    parser.add_argument("--choosy", type=numbers, default=[1.0, 2.0, 4.0, 10.0])
+    parser.add_argument("--fewer", type=lambda text: [int(number) for number in numbers(text)], default=[])
+    parser.add_argument("--simulated", action="store_true", help="no HTTP, and simulated time")
     parser.add_argument("--strategy", type=Spec.parse, default=Spec.parse("best-first"))
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--topics", default="", help="only these, separated by commas")

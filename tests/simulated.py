@@ -25,8 +25,8 @@ class _Selector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[Any]:
         self._loop.rounds += 1
-        if self._loop.rounds > MOST:
-            raise RuntimeError(f"{MOST} rounds, and only {self._loop.seconds} s have passed")
+        if self._loop.rounds > self._loop.most:
+            raise RuntimeError(f"{self._loop.most} rounds, and only {self._loop.seconds} s have passed")
         events = super().select(0)
         if not events and timeout is None:
             raise RuntimeError("nothing will ever happen")
@@ -36,8 +36,8 @@ class _Selector(selectors.DefaultSelector):
 
 
 class SimulatedLoop(asyncio.SelectorEventLoop):
-    def __init__(self) -> None:
-        self.seconds, self.rounds = 0.0, 0
+    def __init__(self, most: int) -> None:
+        self.seconds, self.rounds, self.most = 0.0, 0, most
         super().__init__(_Selector(self))
 
     def time(self) -> float:
@@ -60,9 +60,9 @@ class LoopClock(VirtualClock):
         """The fetcher has slept for so long."""
 
 
-def simulate(work: Coroutine[Any, Any, T]) -> tuple[T, SimulatedLoop]:
-    """What the work gives, and the loop in which it ran."""
-    loop = SimulatedLoop()
+def simulate(work: Coroutine[Any, Any, T], most: int = MOST) -> tuple[T, SimulatedLoop]:
+    """What the work gives, and the loop in which it ran, for at most so many rounds."""
+    loop = SimulatedLoop(most)
     try:
         return loop.run_until_complete(work), loop
     finally:

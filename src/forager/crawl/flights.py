@@ -120,8 +120,8 @@ class Choosiness:
 
         tau = a + max(delay, factor * a)         a round of a lane: a request, which usually takes a, and the rest after
         n = min(lanes, most * tau / a, tau / e)  requests that could be made in a round; e: processor time for each
-        k = m * min(n / (1 + c), b)              requests that are made in the next m rounds; c: how choosy; b: so many
-                                                 will bring the pages that are left to fetch
+        k = m * min(n / (1 + c), b)              the least that is made of them in the next m rounds; c: how choosy; b:
+                                                 so many will bring the pages that are left to fetch
 
     A link is asked for if it would be among these k requests if no lane had to rest: if its score is not below the k-th
     best of the first m links of each lane that may be asked within (1 + c) * tau. Because no lane has more than m of
@@ -138,9 +138,9 @@ class Choosiness:
 
     def floor(self, now: float) -> float:
         """The least score of a link that is asked for now; NEVER: any will do."""
-        usual = self._flights.usual
         if not self._limits.choosy or self._flights.most == 1:
             return NEVER
+        usual = self._flights.usual
         if usual is None:
             self._worked = self._clock.worked()  # what was done before the first request does not count
             return NEVER

@@ -241,8 +241,8 @@ class MappedNames(AbstractResolver):
         place = self.place(host)
         if place is None:
             raise socket.gaierror(socket.EAI_NONAME, "not a mapped name")
-        replaced = place.port is not None and (place.plain or port in DEFAULT_PORTS)
-        return [_result(host, place.address, place.port if replaced and place.port else port)]
+        own = place.port if place.plain or port in DEFAULT_PORTS else None
+        return [_result(host, place.address, own or port)]
 
     async def close(self) -> None:
         """There is nothing to close."""
