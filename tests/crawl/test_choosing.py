@@ -188,6 +188,13 @@ def test_the_floor_is_that_of_the_good_lane_until_nothing_was_asked_for_long() -
     assert made.floor(2.3) == NEVER  # two rounds of 1.1 s
 
 
+def test_the_floor_holds_when_all_that_waits_has_new_scores() -> None:
+    made = choosiness(1.0)
+    frontier, ids = made._frontier, np.arange(40, dtype=np.int32)
+    frontier.reorder(ids, np.where(ids < 20, 0.2, 0.8).astype(np.float32))
+    assert made.floor(0.1) == pytest.approx(0.8)
+
+
 def test_when_little_is_left_to_fetch_fewer_lanes_are_asked() -> None:
     """With so little patience both lanes would do."""
     assert choosiness(0.001).floor(0.1) == NEVER

@@ -278,8 +278,9 @@ class LaneFrontier:
     def best(self, queues: AnyIds, count: int, deep: int) -> Floats:
         """The scores of about the best `count` links of some queues, in no order, of each queue at most `deep`.
 
-        Nothing is searched for: what a heap holds in its first places stands for its best. So some may be too low, and
-        of a queue that was not looked at for long, one may be too high.
+        Nothing is searched for: what a heap holds in its first places stands for its best. So some may be too low. A
+        heap that was emptied, because all scores have changed, is not filled for this: its bound stands for its best,
+        which is too high until a link is taken from it.
         """
         bound = self._places.bound.view[queues]
         if len(queues) > count:  # the others have none of them
@@ -287,7 +288,7 @@ class LaneFrontier:
             queues, bound = queues[at], bound[at]
         keys: list[int] = []
         for number, first in zip(queues.tolist(), bound.tolist(), strict=True):
-            keys += self._queues.heaps[number][:deep] or (first,)
+            keys += self._queues.heaps[number][:deep] or (first,) * min(deep, len(self._queues.pools[number]))
         return self._scores_now(np.array(keys, np.uint64))
 
     def _scores_now(self, keys: Keys) -> Floats:
