@@ -9,7 +9,8 @@ as often as this one did can be faster than the requests to the busiest of them:
 all, even one that knows every page beforehand, has more of the topic in twice this time: the column `most`.
 
 With `--simulated` there is no server, and the same crawls run under simulated time: only answers and delays take time,
-the processor takes none. So the figures are always the same. `--fewer` crawls with fewer requests at once as well.
+the processor takes none. So the figures do not depend on the machine. `--fewer` crawls with fewer requests at once as
+well.
 
 What chose anything (the rounds that are looked ahead, the default) was chosen on the webs marked with *.
 """
