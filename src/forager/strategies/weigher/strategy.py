@@ -26,7 +26,7 @@ from forager.errors import ForagerError
 from forager.learn.sample import TopicSample
 from forager.strategies.weigher.combiner import Combiner, load_weights
 from forager.strategies.weigher.meaning import LearntMeaning, TopicMeaning, packed
-from forager.strategies.weigher.place import LinkPlace, Success, host_key, logit, place_keys
+from forager.strategies.weigher.place import LinkPlace, Success, host_key, logit, neighbour_keys, place_keys
 from forager.strategies.weigher.signals import NAMES, WIDTH, CrawlSoFar, LinkRows
 from forager.strategies.weigher.words import LearntWords, TopicWords, words_to_learn
 from forager.types import (
@@ -95,8 +95,7 @@ class Weigher:
             so_far.learn(rows, relevance)
         else:
             so_far.learn_seed(outcome.page.url, relevance)
-        known = outcome.known.relevance
-        so_far.success.learn_all(LinkPlace.PAGE, outcome.trace.id, known[~np.isnan(known)])
+        so_far.learn_known(outcome.trace.id, outcome.known.relevance)
 
     def _relevance(self, visit: Visit) -> float:
         """How relevant a page is, by the critic and by how it begins."""
@@ -132,7 +131,8 @@ class Weigher:
         texts = [url_text(url).partition("/")[2] for url in links.targets]
         urls = terms(texts)
         vectors = self._meaning.vectors(page, links, urls, texts)
-        keys = place_keys(links.targets, links.tag_paths, page.url)
+        places = place_keys(links.targets, links.tag_paths, page.url)
+        keys = np.column_stack((places, neighbour_keys(visit.trace.id, n)))
         columns = (
             np.full((n, 1), logit(visit.judgement.relevance)),
             np.full((n, 1), self._meaning.opinion(page)),
