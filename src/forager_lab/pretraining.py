@@ -1,10 +1,12 @@
 """Learns the weights of the default strategy on recorded webs: python -m forager_lab.pretraining --webs DIR OUT
 
 Crawls of many topics are watched. At some of the sweeps the signals of links that wait are noted, of those at the top
-and of some others, with the truth of where they lead. The weights are those of a logistic regression on all of them, in
-which every web counts as `SHARES` says, and every topic of a web the same:
+and of some others, with the truth of where they lead. A logistic regression on all of them gives weights W, in which
+every web counts the same, and every topic of a web. Then each web has its own, which are drawn to these, so that what
+a web cannot teach (an encyclopaedia has one host) is as on the others:
 
-    minimise  sum of c log-loss(w0 + w.x, y) + L2 |w|^2,     x = (f - mean) / scale
+    W    minimises  sum of c log-loss(b + W.x, y) + ALL |W|^2                x = (f - mean) / scale
+    w_k  minimises  the same over web k alone     + ONE |w_k - W|^2
 
 The first crawls go by the weights that there are. With `--rounds 2` others follow that go by those just learnt.
 `--without` leaves a web or a topic out, for figures on what was not learnt from: `--without uic`, `--without
@@ -48,10 +50,9 @@ TOPICS: Mapping[str, Sequence[str]] = {
     "webkb": ("student", "faculty"),
     "procedural": ("Arts.Music", "Business.Finance"),
 }
-SHARES = {"wikispeedia": 1.0, "uic": 1.0, "webkb": 0.6, "procedural": 0.4}
 EVERY = 2  # sweeps of which one is noted
 TOP, OTHERS = 40, 40  # links that are noted
-L2 = 3e-4
+ALL, ONE = 3e-4, 5e-4
 Reals = NDArray[np.float64]
 
 
@@ -115,45 +116,47 @@ def joined(noted: Iterable[Noted]) -> Noted:
 def importance(noted: Mapping[tuple[str, str], Noted]) -> Reals:
     """c of each link, topic after topic."""
     topics = {web: sum(1 for other, _ in noted if other == web) for web, _ in noted}
-    each = [
-        np.full(len(of.wanted), SHARES.get(web, 1.0) / topics[web] / max(1, len(of.wanted)))
-        for (web, _), of in noted.items()
-    ]
+    each = [np.full(len(of.wanted), 1 / topics[web] / max(1, len(of.wanted))) for (web, _), of in noted.items()]
     every = np.concatenate([np.empty(0), *each])
     return np.asarray(every / every.sum())
 
 
 def fit(noted: Mapping[tuple[str, str], Noted]) -> dict[str, object]:
     """The weights, as the strategy reads them."""
-    every, c = joined(noted.values()), importance(noted)
-    f, y = every.signals.astype(np.float64), every.wanted
-    mean = c @ f
-    scale = np.sqrt(c @ (f - mean) ** 2) + 1e-3
-    w = _logistic((f - mean) / scale, y, c, L2)
-    a = _logistic(f[:, [SOURCE]], y, c, 0.0)
+    every, c = joined(noted.values()).signals.astype(np.float64), importance(noted)
+    mean = c @ every
+    scale = np.sqrt(c @ (every - mean) ** 2) + 1e-3
+    none = np.zeros(len(NAMES) + 1)
+    pooled = _fit(noted, mean, scale, ALL, none)
+    webs = dict.fromkeys(web for web, _ in noted)
+    own = {web: _fit({key: of for key, of in noted.items() if key[0] == web}, mean, scale, ONE, pooled) for web in webs}
+    a1, a0 = _logistic(every[:, [SOURCE]], joined(noted.values()).wanted, c, 0.0, none[:2])
     return {
         "names": list(NAMES),
         "mean": _rounded(mean),
         "scale": _rounded(scale),
-        "w": _rounded(w[:-1]),
-        "w0": round(float(w[-1]), 5),
-        "a0": round(float(a[-1]), 5),
-        "a1": round(float(a[0]), 5),
+        "source": _rounded(np.array([a0, a1])),
+        "webs": {web: {"w": _rounded(w[:-1]), "b": round(float(w[-1]), 5)} for web, w in own.items()},
         "learnt from": {f"{web} {topic}": len(of.wanted) for (web, topic), of in noted.items()},
         "date": datetime.now(UTC).date().isoformat(),
     }
 
 
-def _logistic(x: Reals, y: Reals, c: Reals, l2: float) -> Reals:
-    """Weights, and the bias at the end."""
+def _fit(noted: Mapping[tuple[str, str], Noted], mean: Reals, scale: Reals, pull: float, prior: Reals) -> Reals:
+    every = joined(noted.values())
+    return _logistic((every.signals - mean) / scale, every.wanted, importance(noted), pull, prior)
+
+
+def _logistic(x: Reals, y: Reals, c: Reals, pull: float, prior: Reals) -> Reals:
+    """Weights that are drawn to a prior, and the bias at the end."""
 
     def loss(a: Reals) -> tuple[float, Reals]:
-        z = x @ a[:-1] + a[-1]
+        z, away = x @ a[:-1] + a[-1], a[:-1] - prior[:-1]
         slope = c * (1 / (1 + np.exp(-np.clip(z, -30, 30))) - y)
-        value = c @ (np.logaddexp(0, z) - y * z) + l2 * (a[:-1] @ a[:-1])
-        return float(value), np.append(x.T @ slope + 2 * l2 * a[:-1], slope.sum())
+        value = c @ (np.logaddexp(0, z) - y * z) + pull * (away @ away)
+        return float(value), np.append(x.T @ slope + 2 * pull * away, slope.sum())
 
-    found = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 500})
+    found = minimize(loss, prior, jac=True, method="L-BFGS-B", options={"maxiter": 500})
     return np.asarray(found.x)
 
 

@@ -47,7 +47,9 @@ def test_it_finds_more_than_best_first_and_than_itself_untaught_or_misled(
     lab: Laboratory, trials: list[Trial], tmp_path: Path
 ) -> None:
     nothing = tmp_path / "nothing.json"
-    nothing.write_text(json.dumps({**load_weights(), "w": [0.0] * len(NAMES)}), encoding="utf-8")
+    nothing.write_text(
+        json.dumps({**load_weights(), "webs": {"none": {"w": [0.0] * len(NAMES), "b": 0.0}}}), encoding="utf-8"
+    )
     draw, totals = np.random.default_rng(1), dict.fromkeys(("ours", "best-first", "untaught", "misled"), 0)
     for trial in trials:
         sample = trial.query.sample
@@ -74,6 +76,6 @@ def test_the_fit_finds_the_signal_that_tells() -> None:
     draw = np.random.default_rng(2)
     signals = draw.normal(size=(4000, len(NAMES))).astype(np.float32)
     wanted = (signals[:, 5] + 0.5 * draw.normal(size=4000) > 0).astype(np.float64)
-    weights = np.array(fit({("a", "b"): Noted(signals, wanted)})["w"])
+    weights = np.array(fit({("a", "b"): Noted(signals, wanted)})["webs"]["a"]["w"])  # type: ignore[index]
     assert weights.argmax() == 5
     assert np.abs(np.delete(weights, 5)).max() < 0.1 * weights[5]

@@ -175,26 +175,36 @@ def links(n: int) -> Floats:
     return DRAW.normal(size=(n, len(NAMES))).astype(np.float32)
 
 
-def trained(weights: dict[str, object], pages: int = 300) -> Combiner:
-    """After a crawl in which the source alone decides."""
-    combiner = Combiner({**load_weights(), "mean": [0.0] * len(NAMES), "scale": [1.0] * len(NAMES), **weights})
+def trained(w: float, source: float, pages: int = 300, *, webs: int = 1) -> Combiner:
+    """After a crawl in which the source alone decides. The weight of the source is -w with the first learnt expert,
+    and w with others."""
+    learnt = {f"web {at}": {"w": [0.0] * len(NAMES), "b": 0.0} for at in range(webs)}
+    for at, web in enumerate(learnt.values()):
+        web["w"][SOURCE] = w if at else -w  # type: ignore[index]
+    plain = {"mean": [0.0] * len(NAMES), "scale": [1.0] * len(NAMES), "source": [0.0, source], "webs": learnt}
+    combiner = Combiner(plain)
     for signals in links(pages):
         combiner.learn(signals, float(signals[SOURCE] > 0))
     return combiner
 
 
 def test_where_the_weights_mislead_it_goes_by_the_source() -> None:
-    wrong = [0.0] * len(NAMES)
-    wrong[SOURCE] = -2.0
-    combiner = trained({"w": wrong, "w0": 0.0, "a0": 0.0, "a1": 1.0}, pages=60)
+    combiner = trained(2.0, 1.0, pages=60)
     assert combiner.trust[1] < 0.01
     signals = links(200)
     assert np.corrcoef(combiner(signals), signals[:, SOURCE])[0, 1] > 0.9
 
 
+def test_of_two_webs_it_goes_by_the_one_that_is_like_this_one() -> None:
+    combiner = trained(2.0, 0.0, pages=30, webs=2)
+    assert combiner.trust[1] < 0.01 < combiner.trust[2]
+    signals = links(200)
+    assert np.corrcoef(combiner(signals), signals[:, SOURCE])[0, 1] > 0.9
+
+
 def test_what_the_crawl_shows_is_learnt_beside_the_weights() -> None:
-    combiner = trained({"w": [0.0] * len(NAMES), "w0": 0.0, "a0": 0.0, "a1": 0.0})
-    assert combiner.trust[2] > 0.9
+    combiner = trained(0.0, 0.0)
+    assert combiner.trust[-1] > 0.9
     signals = links(200)
     assert np.corrcoef(combiner(signals), signals[:, SOURCE])[0, 1] > 0.8
 
@@ -204,20 +214,21 @@ def test_without_leave_to_adapt_the_weights_stay_as_they_are() -> None:
     before = still.trust.tolist()
     for signals in links(100):
         still.learn(signals, 1.0)
-    assert before == still.trust.tolist() == [0.0, 1.0, 0.0]
+    assert still.trust[[0, -1]].tolist() == [0.0, 0.0]
+    assert before[1:-1] == [1 / (len(before) - 2)] * (len(before) - 2)
     assert not still.v.any()
 
 
 def test_what_each_signal_adds_sums_to_the_difference_in_score() -> None:
-    combiner = trained({"w": [0.05] * len(NAMES), "w0": 0.0, "a0": 0.0, "a1": 0.3}, pages=40)
+    combiner = trained(0.05, 0.3, pages=40, webs=2)
     one, other = links(2) / 10
     difference = float(combiner(one[None])[0] - combiner(other[None])[0])
     assert float((combiner.added(one) - combiner.added(other)).sum()) == pytest.approx(difference, abs=1e-3)
 
 
 def test_experts_know_after_a_rest_what_they_knew_before() -> None:
-    combiner = trained({"w0": 0.0}, pages=50)
-    again = Combiner(load_weights()).from_parts(combiner.parts())
+    combiner = trained(1.0, 1.0, pages=50)
+    again = trained(1.0, 1.0, pages=0).from_parts(combiner.parts())
     assert np.array_equal(again.trust, combiner.trust)
     assert np.array_equal(again.v, combiner.v)
 

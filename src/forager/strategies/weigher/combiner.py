@@ -1,10 +1,11 @@
-"""Weighs the signals of a link, with weights that were learnt on other webs, and trusts itself as far as it is right.
+"""Weighs the signals of a link, with weights that were learnt on other webs, and trusts them as far as they are right.
 
-Three experts say how likely a link leads to a relevant page, each as log-odds z of the signals f:
+Several experts say how likely a link leads to a relevant page, each as log-odds z of the signals f; x is f brought to
+mean 0 and spread 1:
 
-    source   a0 + a1 f[source]                         what best-first goes by
-    learnt   w0 + w.(f - mean) / scale                 weights learnt beforehand, on other webs and topics
-    adapted  learnt + v.(f - mean) / scale             v: a ridge logistic on the outcomes of this crawl
+    source    a0 + a1 f[source]                        what best-first goes by
+    learnt k  b_k + w_k.x                              weights learnt beforehand on web k: no two webs are alike
+    adapted   (what the learnt ones say) + v.x         v: a ridge logistic on the outcomes of this crawl
 
 Each is calibrated to this crawl, z' = s z + t, with s and t drawn to 1 and 0. Their weights follow from how well each
 has predicted the pages of this crawl before they came; l is the log-loss of a page, and old pages are forgotten:
@@ -28,8 +29,7 @@ from forager.files import text_of
 from forager.strategies.weigher.signals import NAMES, SOURCE
 from forager.types import Floats, Parts
 
-EXPERTS = ("source", "learnt", "adapted")
-DOUBT = (3.0, 0.0, 1.0)  # L before the first page
+DOUBT = {"source": 3.0, "learnt": 0.0, "adapted": 1.0}  # L before the first page
 DECAY = 0.99
 RIDGE = 30.0  # draws the adapted weights to 0
 STIFF = (10.0, 1.0)  # draws s and t to 1 and 0
@@ -54,24 +54,25 @@ def load_weights(file: str = "") -> Mapping[str, Any]:
 
 
 class Combiner:
-    """The three experts."""
+    """All experts: first the source, then those learnt on other webs, last the adapted one."""
 
     def __init__(self, weights: Mapping[str, Any], *, adapt: bool = True, guard: bool = True) -> None:
         self._mean, self._scale = np.array(weights["mean"], np.float32), np.array(weights["scale"], np.float32)
-        self._w, self._w0 = np.array(weights["w"], np.float32), float(weights["w0"])
-        self._a0, self._a1 = float(weights["a0"]), float(weights["a1"])
-        self._heard = np.array([guard, True, adapt])
+        self._a0, self._a1 = weights["source"]
+        learnt = list(weights["webs"].values())
+        self._w = np.array([web["w"] for web in learnt], np.float32)
+        self._b = np.array([web["b"] for web in learnt], np.float32)[:, None]
+        self._heard = np.array([guard, *(True for _ in learnt), adapt])
         self.v = np.zeros(len(NAMES))
-        self.loss, self.calibration = np.array(DOUBT), np.tile([1.0, 0.0], (len(EXPERTS), 1))
+        self.loss = np.array([DOUBT["source"], *(DOUBT["learnt"] for _ in learnt), DOUBT["adapted"]])
+        self.calibration = np.tile([1.0, 0.0], (len(self.loss), 1))
         self._signals, self._outcomes = np.zeros((0, len(NAMES)), np.float32), np.zeros(0)
         self._seen = 0
 
     @property
     def trust(self) -> Reals:
         """The weight of each expert."""
-        loss = np.where(self._heard, self.loss, np.inf)
-        weight = np.exp(loss.min() - loss)
-        return np.asarray(weight / weight.sum())
+        return _trust(np.where(self._heard, self.loss, np.inf))
 
     def __call__(self, signals: Floats) -> Floats:
         """(n,) log-odds, for (n, NAMES) signals"""
@@ -80,7 +81,7 @@ class Combiner:
     def added(self, signals: Floats) -> Reals:
         """(NAMES,) what each signal of a link adds to its score, beside that of a usual link"""
         x, trust = (signals - self._mean) / self._scale, self.trust * self.calibration[:, 0]
-        added = (trust[1] + trust[2]) * self._w * x + trust[2] * self.v * x
+        added = (trust[1:-1] + trust[-1] * self._shares) @ self._w * x + trust[-1] * self.v * x
         added[SOURCE] += trust[0] * self._a1 * (signals[SOURCE] - self._mean[SOURCE])
         return np.asarray(added)
 
@@ -95,20 +96,31 @@ class Combiner:
         if self._seen >= FIRST_FIT and self._seen % REFIT == 0:
             self._fit()
 
+    @property
+    def _shares(self) -> Reals:
+        """How much of what the learnt experts say together is each one's."""
+        return np.asarray(_trust(self.loss[1:-1]) * self.calibration[1:-1, 0])
+
     def _opinions(self, signals: Floats) -> Reals:
         """(experts, n)"""
         x = (signals - self._mean) / self._scale
-        learnt = x @ self._w + self._w0
-        return np.stack((self._a0 + self._a1 * signals[:, SOURCE], learnt, learnt + x @ self.v))
+        learnt = self._w @ x.T + self._b
+        together = self._together(learnt)
+        return np.concatenate(([self._a0 + self._a1 * signals[:, SOURCE]], learnt, [together + x @ self.v]))
+
+    def _together(self, learnt: NDArray[np.floating]) -> Reals:
+        """(n,) what the learnt experts say, by their trust."""
+        return np.asarray(self._shares @ learnt + _trust(self.loss[1:-1]) @ self.calibration[1:-1, 1])
 
     def _calibrated(self, z: Reals) -> Reals:
         return np.asarray(np.clip(self.calibration[:, :1] * z + self.calibration[:, 1:], -SURE, SURE))
 
     def _fit(self) -> None:
         y, x = self._outcomes, ((self._signals - self._mean) / self._scale).astype(np.float64)
-        if self._heard[2]:
-            s, t = self.calibration[1]
-            self.v = drawn_logistic(x, y, np.full(x.shape[1], RIDGE), self.v, offset=s * (x @ self._w + self._w0) + t)
+        if self._heard[-1]:
+            self.v = drawn_logistic(
+                x, y, np.full(x.shape[1], RIDGE), self.v, offset=self._together(self._w @ x.T + self._b)
+            )
         age = np.arange(len(y), dtype=np.float64)[::-1]
         for expert, z in enumerate(self._opinions(self._signals)):
             both = np.column_stack((z, np.ones(len(z))))
@@ -128,11 +140,18 @@ class Combiner:
         return {**learnt, "signals": self._signals, "outcomes": self._outcomes, "seen": self._seen}
 
     def from_parts(self, parts: Parts) -> Self:
+        if len(parts["loss"]) != len(self.loss):  # learnt with other weights than these
+            return self
         other = copy(self)
         other.v, other.loss, other.calibration = (np.array(parts[name]) for name in ("v", "loss", "calibration"))
         other._signals, other._outcomes = np.array(parts["signals"], np.float32), np.array(parts["outcomes"])
         other._seen = int(parts["seen"])
         return other
+
+
+def _trust(loss: Reals) -> Reals:
+    weight = np.exp(loss.min() - loss)
+    return np.asarray(weight / weight.sum())
 
 
 def drawn_logistic(

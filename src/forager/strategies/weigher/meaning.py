@@ -6,9 +6,10 @@ are the vectors of titles and openings of the sample's pages and whether they ar
     prior(e)   = w0.e     w0 = argmin over w of sum of c (w.x - y)^2 + lambda |w|^2;  c = sqrt(n- / n+) if wanted, or 1
     near(e)    = mean cosine of e with the 3 nearest titles of wanted pages;  far(e): of other pages
     like(e)    = the same with the 3 nearest openings of wanted pages;  unlike(e): of other pages
-    learnt(e)  = w.e      begins as w0, and follows each outcome y = 2 r - 1 by recursive least squares of weight c:
+    learnt(e)  = w.e      begins as w0 with the links between the pages of the sample added, then follows each outcome
+                          y = 2 r - 1 by recursive least squares of weight c:
 
-        k = P e / (1/c + e.P e);   w += k (y - w.e);   P -= k (P e)^T             P begins as that of w0
+        k = P e / (1/c + e.P e);   w += k (y - w.e);   P -= k (P e)^T             P begins as that of w
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from forager.learn.embeddings import DIMENSIONS, WordVectors
 from forager.learn.sample import TopicSample, opening, opening_leaves
 from forager.learn.tfidf import Idf
 from forager.strategies.link_features import side_by_side
-from forager.strategies.weigher.words import spans
+from forager.strategies.weigher.words import grouped, link_texts, spans
 from forager.types import Floats, Links, Mask, Page, Parts, Ragged, Terms
 
 LAMBDA = 40.0
 OUTCOME = 4.0  # an outcome of the crawl counts as much as so many pages of the sample
+LINK = 2.0  # and so does a link between its pages
 NEAREST = 3
 COMPARED = 200  # pages of each side
 SCALE = 127.0  # a vector travels with its link in bytes
@@ -50,9 +52,19 @@ class TopicMeaning:
         titles, first = np.concatenate((titles, named)), len(openings)
         both, verdicts = np.concatenate((titles, openings)), np.append(wanted, wanted[:first])
         self.weights, self.inverse = _fit(both, verdicts)
+        led, came = self._links(sample)
+        self.learnt = LearntMeaning(*_fit(np.concatenate((both, led)), np.append(verdicts, came), len(both)))
         *self._platt, self.precision = self._judge_sample(openings, wanted[:first])
         sides = ((titles, wanted), (openings, wanted[:first]))
         self._pages = [each[side][:COMPARED] for each, good in sides for side in (good, ~good)]
+
+    def _links(self, sample: TopicSample) -> tuple[Floats, Mask]:
+        """The vectors of the links to each page of the sample, and whether it is wanted."""
+        urls, pages = link_texts(sample.urls), sample.links[:, 1]
+        vectors = self._of_texts([f"{anchor} {urls[page]}" for anchor, page in zip(sample.anchors, pages, strict=True)])
+        led = list(grouped(pages))
+        means = [vectors[links].mean(axis=0) for _, links in led]
+        return np.array(means, np.float32).reshape(-1, DIMENSIONS), sample.wanted[[page for page, _ in led]]
 
     def _of_texts(self, texts: Sequence[str]) -> Floats:
         return self._vectors.of_texts(texts, self._weight)
@@ -140,9 +152,11 @@ def unpacked(clues: Terms) -> Floats:
     return np.ascontiguousarray(clues).view(np.int8).astype(np.float32) * np.float32(1 / SCALE)
 
 
-def _fit(vectors: Floats, wanted: Mask) -> tuple[Reals, Reals]:
-    """w0 and P."""
+def _fit(vectors: Floats, wanted: Mask, pages: int | None = None) -> tuple[Reals, Reals]:
+    """w0 and P. What follows the first `pages` is links."""
     x, c = _with_bias(vectors), _importance(wanted)
+    if pages is not None:
+        c[pages:] *= LINK
     inverse: Reals = np.linalg.inv((x * c[:, None]).T @ x + LAMBDA * np.eye(x.shape[1])).astype(np.float64)
     return inverse @ (x.T @ (c * np.where(wanted, 1.0, -1.0))), inverse
 

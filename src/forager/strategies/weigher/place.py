@@ -3,8 +3,9 @@
     rate(place) = (sum of r + m b) / (n + m)             b: mean relevance of the crawl, m: SHRINK; n pages came from it
     signal      = logit rate(place) - logit b            0 for a place from which nothing came
 
-Places are: the host of the target; its folder; the path of elements that leads to the link, on its host; and the page
-that the link is on, whose other links tell what it links to. They are hashed into tables of a fixed size.
+Places are: the host of the target; its folder; the path of elements that leads to the link, on its host; the few links
+beside it on the page; and the whole page, whose other links tell what it links to. They are hashed into tables of a
+fixed size.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from forager.types import Floats, Parts, Terms
 
 SHRINK = 2.0
 STEPS = 4  # of a tag path that count, the last ones
+BESIDE = 4  # links that are neighbours
 SLOTS = 1 << 16
 FEW = 5.0  # pages that the first guess of b is worth
 GUESS = 0.1
@@ -31,7 +33,8 @@ class LinkPlace(IntEnum):
     HOST = 0
     FOLDER = 1
     PATH = 2
-    PAGE = 3
+    NEIGHBOURS = 3
+    PAGE = 4
 
 
 class Success:
@@ -53,11 +56,11 @@ class Success:
         self.sums[place, slots] += np.float32(relevance)
         self.counts[place, slots] += 1
 
-    def learn_all(self, place: LinkPlace, key: int, relevance: Floats) -> None:
-        """So many pages came from one place."""
-        slot = key & (SLOTS - 1)
-        self.sums[place, slot] += relevance.sum()
-        self.counts[place, slot] += len(relevance)
+    def learn_each(self, place: LinkPlace, keys: Terms, relevance: Floats) -> None:
+        """A page came from each of these places."""
+        slots = _slots(keys)
+        np.add.at(self.sums[place], slots, relevance)
+        np.add.at(self.counts[place], slots, np.float32(1))
 
     def count(self, relevance: float) -> None:
         """Count a page of the crawl."""
@@ -105,6 +108,11 @@ def place_keys(targets: Sequence[str], tag_paths: Sequence[str], source: str) ->
     return np.array(columns, np.uint32).T
 
 
+def neighbour_keys(page: int, links: int) -> Terms:
+    """(links,)"""
+    return (np.arange(links) // BESIDE * _MIX + page * _MIX * _MIX).astype(np.uint32)
+
+
 def host_key(url: str) -> int:
     return _hash(host_of(url))
 
@@ -129,3 +137,6 @@ def _hash(text: str) -> int:
 
 def _slots(keys: Terms) -> Terms:
     return keys & np.uint32(SLOTS - 1)
+
+
+_MIX = 40_503  # spreads the keys over the slots

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.strategies.weigher.meaning import PACKED, LearntMeaning, unpacked
-from forager.strategies.weigher.place import LinkPlace, Success, folder_key, host_key, logit
+from forager.strategies.weigher.place import LinkPlace, Success, folder_key, host_key, logit, neighbour_keys
 from forager.strategies.weigher.words import IN_ANCHOR, IN_URL, LearntWords
 from forager.types import Floats, Ids, Ragged, Terms
 
@@ -55,13 +55,26 @@ MEAN = (
     "links",
 )
 # What changes while the crawl goes on.
-NOW = ("parents", "kin", "host", "host pages", "folder", "path", "page", "learnt", "words")
+NOW = (
+    "parents",  # log of the pages that link to it, at most 8
+    "kin",  # log of 1 + how many of these are relevant
+    "few kin",  # the same, a page with many links counting less
+    "host",
+    "host pages",
+    "folder",
+    "path",
+    "neighbours",
+    "page",
+    "learnt",
+    "words",
+)
 STATE = ("base", "pages")  # the same for all links
 NAMES = (*(f"{name}, largest" for name in LARGEST), *(f"{name}, mean" for name in MEAN), *NOW, *STATE)
 SOURCE = NAMES.index("source, largest")
-KEYS, LEARNT = 3, IN_ANCHOR + IN_URL
+KEYS, LEARNT = 4, IN_ANCHOR + IN_URL
 WIDTH = PACKED + KEYS + LEARNT  # numbers of a clue
 
+_LINKS = FOUND.index("links")
 _AT_LARGEST, _AT_MEAN = ([FOUND.index(name) for name in names] for names in (LARGEST, MEAN))
 
 
@@ -116,13 +129,16 @@ class CrawlSoFar:
 
         success, host = self.success, rows.keys[starts, LinkPlace.HOST]
         relevant = np.asarray(1 / (1 + np.exp(-rows.found[:, 0])), np.float32)
+        kin, few = mean(relevant) * counts, mean(relevant * np.exp(-rows.found[:, _LINKS])) * counts
         now = (
             np.log(counts),
-            np.log1p(mean(relevant) * counts),
+            np.log1p(kin),
+            np.log1p(100 * few),
             success.signal(LinkPlace.HOST, host),
             np.log1p(success.seen(LinkPlace.HOST, host)),
             success.signal(LinkPlace.FOLDER, rows.keys[starts, LinkPlace.FOLDER]),
             mean(success.signal(LinkPlace.PATH, rows.keys[:, LinkPlace.PATH])),
+            mean(success.signal(LinkPlace.NEIGHBOURS, rows.keys[:, LinkPlace.NEIGHBOURS])),
             mean(success.signal(LinkPlace.PAGE, rows.sources.astype(np.uint32))),
             mean(self.meaning.signal(rows.vectors)),
             mean(self.words.signal(rows.words)),
@@ -140,7 +156,8 @@ class CrawlSoFar:
         """A page came by these links, all to the same target."""
         for place in (LinkPlace.HOST, LinkPlace.FOLDER):
             self.success.learn(place, rows.keys[:1, place], relevance)
-        self.success.learn(LinkPlace.PATH, rows.keys[:, LinkPlace.PATH], relevance)
+        for place in (LinkPlace.PATH, LinkPlace.NEIGHBOURS):
+            self.success.learn(place, rows.keys[:, place], relevance)
         self.success.learn(LinkPlace.PAGE, rows.sources.astype(np.uint32), relevance)
         self.success.count(relevance)
         self.meaning.learn(rows.vectors.mean(axis=0), relevance)
@@ -151,6 +168,14 @@ class CrawlSoFar:
         for place, key in ((LinkPlace.HOST, host_key), (LinkPlace.FOLDER, folder_key)):
             self.success.learn(place, np.array([key(url)], np.uint32), relevance)
         self.success.count(relevance)
+
+    def learn_known(self, page: int, relevance: Floats) -> None:
+        """Of the pages that a page links to, these had come before it; nan for others."""
+        known = np.flatnonzero(~np.isnan(relevance))
+        if len(known):
+            keys = neighbour_keys(page, len(relevance))[known]
+            self.success.learn_each(LinkPlace.NEIGHBOURS, keys, relevance[known])
+            self.success.learn_each(LinkPlace.PAGE, np.full(len(known), page, np.uint32), relevance[known])
 
     def learn_miss(self, rows: LinkRows) -> None:
         """No page came by these links: links with such words, in such places, are not worth a request."""

@@ -25,10 +25,10 @@ import numpy as np
 from forager.errors import ForagerError
 from forager.learn.sample import TopicSample
 from forager.strategies.weigher.combiner import Combiner, load_weights
-from forager.strategies.weigher.meaning import LearntMeaning, TopicMeaning, packed
-from forager.strategies.weigher.place import LinkPlace, Success, host_key, logit, place_keys
+from forager.strategies.weigher.meaning import TopicMeaning, packed
+from forager.strategies.weigher.place import LinkPlace, Success, host_key, logit, neighbour_keys, place_keys
 from forager.strategies.weigher.signals import NAMES, WIDTH, CrawlSoFar, LinkRows
-from forager.strategies.weigher.words import LearntWords, TopicWords, words_to_learn
+from forager.strategies.weigher.words import LearntWords, TopicWords, link_texts, words_to_learn
 from forager.types import (
     BEST,
     Critic,
@@ -45,7 +45,7 @@ from forager.types import (
     Visit,
     Waiting,
 )
-from forager.web.text import terms, url_text
+from forager.web.text import terms
 
 EDGE = (Region.NAVIGATION, Region.FOOTER)
 
@@ -75,8 +75,8 @@ class Weigher:
         self.every = every
         self._words, self._meaning = TopicWords(sample), TopicMeaning(sample)
         self._share = _share(self._meaning.precision, critic)
-        learnt = LearntMeaning(self._meaning.weights, self._meaning.inverse)
-        self._so_far = CrawlSoFar(Success(), learnt, LearntWords())
+        self._so_far = CrawlSoFar(Success(), self._meaning.learnt, LearntWords())
+        self._so_far.words.learn_sample(sample)
         self._combiner = Combiner(load_weights(weights), adapt=adapt, guard=guard)
 
     # ---- learning
@@ -95,8 +95,7 @@ class Weigher:
             so_far.learn(rows, relevance)
         else:
             so_far.learn_seed(outcome.page.url, relevance)
-        known = outcome.known.relevance
-        so_far.success.learn_all(LinkPlace.PAGE, outcome.trace.id, known[~np.isnan(known)])
+        so_far.learn_known(outcome.trace.id, outcome.known.relevance)
 
     def _relevance(self, visit: Visit) -> float:
         """How relevant a page is, by the critic and by how it begins."""
@@ -129,10 +128,11 @@ class Weigher:
 
     def _rows(self, visit: Visit) -> LinkRows:
         page, links, n = visit.page, visit.links, len(visit.links)
-        texts = [url_text(url).partition("/")[2] for url in links.targets]
+        texts = link_texts(links.targets)
         urls = terms(texts)
         vectors = self._meaning.vectors(page, links, urls, texts)
-        keys = place_keys(links.targets, links.tag_paths, page.url)
+        places = place_keys(links.targets, links.tag_paths, page.url)
+        keys = np.column_stack((places, neighbour_keys(visit.trace.id, n)))
         columns = (
             np.full((n, 1), logit(visit.judgement.relevance)),
             np.full((n, 1), self._meaning.opinion(page)),

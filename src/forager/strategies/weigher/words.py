@@ -7,11 +7,12 @@
 
 The context is `AROUND` words on either side of the anchor; the heading is the last one before the link. The same is
 learnt from the crawl: then df+(t) is the sum of r over the pages whose link had the word t in anchor or URL, df-(t) is
-that of 1 - r, and words that were never met say nothing.
+that of 1 - r, and words that were never met say nothing. It begins with the links between the pages of the sample.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Self
 
@@ -19,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.learn.sample import TopicSample
+from forager.strategies.link_features import side_by_side
 from forager.types import Floats, Ids, Links, Page, Parts, Ragged, Terms
 from forager.web.term_index import TermIndex
-from forager.web.text import count, terms
+from forager.web.text import count, terms, url_text
 
 SHRINK = 4.0
 LARGEST = 4.0  # of a word
@@ -29,6 +31,7 @@ KEYWORD = 3.0  # of a word that names the topic
 AROUND = 10
 IN_ANCHOR, IN_URL = 5, 3  # words of a link that are learnt: the first of its anchor, the last of its URL
 SLOTS = 1 << 18
+PARENTS = 8  # links to one page of the sample that are learnt from
 Reals = NDArray[np.float64]
 
 
@@ -106,6 +109,14 @@ class LearntWords:
         self.good, self.bad = np.zeros(SLOTS, np.float32), np.zeros(SLOTS, np.float32)
         self.goods = self.bads = 0.0
 
+    def learn_sample(self, sample: TopicSample) -> None:
+        """From the links between its pages."""
+        urls = link_texts(sample.urls)
+        anchors, paths = terms(sample.anchors), terms([urls[page] for page in sample.links[:, 1]])
+        words = side_by_side([_first(anchors, IN_ANCHOR), _last(paths, IN_URL)])
+        for page, links in grouped(sample.links[:, 1]):
+            self.learn(words.take(links).values, float(sample.wanted[page]))
+
     def learn(self, words: Terms, relevance: float) -> None:
         slots = np.unique(words[words != 0]) & np.uint32(SLOTS - 1)
         self.good[slots] += np.float32(relevance)
@@ -145,3 +156,25 @@ def words_to_learn(page: Page, links: Links, urls: Ragged) -> Terms:
         has = urls.lengths > place
         words[has, IN_ANCHOR + place] = urls.values[urls.offsets[1:][has] - 1 - place]
     return words
+
+
+def link_texts(urls: Sequence[str]) -> list[str]:
+    """What the URLs of targets say, without their hosts."""
+    return [url_text(url).partition("/")[2] for url in urls]
+
+
+def grouped(pages: Ids) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Each page, and which links lead to it, at most `PARENTS`."""
+    order = np.argsort(pages, kind="stable")
+    each, starts = np.unique(pages[order], return_index=True)
+    for page, links in zip(each.tolist(), np.split(order, starts[1:]), strict=True):
+        yield page, links[:PARENTS]
+
+
+def _first(rows: Ragged, most: int) -> Ragged:
+    return Ragged.cut(rows.values, rows.offsets[:-1], np.minimum(rows.lengths, most))
+
+
+def _last(rows: Ragged, most: int) -> Ragged:
+    lengths = np.minimum(rows.lengths, most)
+    return Ragged.cut(rows.values, rows.offsets[1:] - lengths, lengths)
