@@ -64,6 +64,11 @@ faults: $(VENV)/ready
 bench-frontier: $(VENV)/ready
 	$(BIN)/python -m bench.frontier
 
+# needs a folder that holds uic, else it crawls made-up webs only; with uic about 25 minutes
+.PHONY: bench-choosy
+bench-choosy: $(VENV)/ready
+	$(BIN)/python -m bench.choosy $(if $(WEBS),--webs "$(WEBS)") $(if $(STRATEGY),--strategy "$(STRATEGY)")
+
 bench-strategies: $(VENV)/ready
 	$(BIN)/python -m bench.strategies
 

@@ -33,6 +33,9 @@ class Clock(Protocol):
     def spend(self, seconds: float) -> None:
         """Count the seconds that an answer took."""
 
+    def worked(self) -> float:
+        """Seconds of the processor that this process has used so far."""
+
     async def beside(self, work: Callable[[T], R], given: T) -> R:
         """What `work` gives, without holding up the loop. `WorkerDiedError` if it takes its process down."""
 
@@ -51,6 +54,9 @@ class WallClock:
 
     def spend(self, seconds: float) -> None:
         """Do nothing: the real time has already passed."""
+
+    def worked(self) -> float:
+        return time.process_time()
 
     async def beside(self, work: Callable[[T], R], given: T) -> R:
         return await asyncio.get_running_loop().run_in_executor(_WAITER, APART.do, work, given)
@@ -73,6 +79,9 @@ class VirtualClock:
 
     def spend(self, seconds: float) -> None:
         self._elapsed += max(0.0, seconds)
+
+    def worked(self) -> float:
+        return 0.0
 
     async def beside(self, work: Callable[[T], R], given: T) -> R:
         return work(given)

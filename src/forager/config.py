@@ -76,6 +76,7 @@ class FrontierConfig(Table, frozen=True):
     retries: Annotated[int, Meta(ge=0, le=1000)] = 4  # of a link that fails although its host answers
     patience: Seconds = 21_600.0  # with a silent host, until its links are given up; with the network, until we stop
     in_flight: Annotated[int, Meta(ge=1, le=10_000)] | None = None  # None: 64, on a recorded web 1
+    choosy: Annotated[float, Meta(ge=0, le=1000)] = 2.0  # how much longer a crawl may take for better links; 0: not
     per_address: Annotated[int, Meta(ge=1, le=10_000)] | None = None  # requests at once to an IP address; None: 4
 
 

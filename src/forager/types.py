@@ -611,9 +611,9 @@ class Frontier(Protocol):
     def again(self, ids: Ids, lanes: Ids, sites: Ids, scores: Floats) -> None:
         """Let links that are done wait again."""
 
-    def acquire(self, now: float, *, strangers: bool = True) -> Candidate | None:
-        """The highest score over the lanes that may be asked now; ties go to the smaller id. Without `strangers` only
-        lanes that have answered when they were last asked are looked at."""
+    def acquire(self, now: float, *, strangers: bool = True, floor: float = NEVER) -> Candidate | None:
+        """The highest score over the lanes that may be asked now; ties go to the smaller id. None if it is below the
+        `floor`. Without `strangers` only lanes that have answered when they were last asked are looked at."""
 
     def release(
         self, candidate: Candidate, now: float, delay: float, *, page: bool, answered: bool | None = None

@@ -32,6 +32,7 @@ class Model:
         self.items: dict[int, Item] = {}
         self.until: dict[int, float] = {}
         self.leases: dict[int, int] = {}  # lane -> id
+        self.began: dict[int, float] = {}  # lane -> when its last lease began
         self.lane_pages: dict[int, int] = {}
         self.site_pages: dict[int, int] = {}
         self.dropped: set[int] = set()
@@ -126,9 +127,9 @@ class Model:
         calm = -inf if address is None else self.calm.get(address, -inf)
         return max(item.due, self.until.get(item.lane, self.rest_until), calm)
 
-    def acquire(self, now: float, strangers: bool = True) -> tuple[int, int, float] | None:
+    def acquire(self, now: float, strangers: bool = True, floor: float = NEVER) -> tuple[int, int, float] | None:
         items = [(id, item) for id, item in self.items.items() if strangers or item.lane in self.known]
-        able = [(-item.score, id) for id, item in items if self.earliest(item) <= now]
+        able = [(-item.score, id) for id, item in items if self.earliest(item) <= now and item.score >= floor]
         if not able:
             return None
         score, id = min(able)
@@ -138,6 +139,7 @@ class Model:
         return id, item.lane, -score
 
     def note_lease(self, lane: int, now: float) -> None:
+        self.began[lane] = now
         if lane in self.address:
             self.calm[self.address[lane]] = now + self.gap
 

@@ -86,9 +86,9 @@ class Compared(RuleBasedStateMachine):
             if (candidate := self.acquire()) is not None:
                 self.finish(candidate, delay, page, answered)
 
-    @rule(strangers=st.booleans())
-    def lease(self, strangers: bool) -> None:
-        self.acquire(strangers)
+    @rule(strangers=st.booleans(), floor=SCORES)
+    def lease(self, strangers: bool, floor: float) -> None:
+        self.acquire(strangers, floor)
 
     @rule(rows=LINKS)
     def again(self, rows: list[tuple[int, int, int, float]]) -> None:
@@ -132,9 +132,9 @@ class Compared(RuleBasedStateMachine):
             self.put_back(candidate, 0.0)
             self.finish(candidate, delay, page=False, answered=None)
 
-    def acquire(self, strangers: bool = True) -> Candidate | None:
-        candidate = self.frontier.acquire(self.now, strangers=strangers)
-        expected = self.model.acquire(self.now, strangers)
+    def acquire(self, strangers: bool = True, floor: float = NEVER) -> Candidate | None:
+        candidate = self.frontier.acquire(self.now, strangers=strangers, floor=floor)
+        expected = self.model.acquire(self.now, strangers, floor)
         self.heard, self.rested = self.now, False
         assert (None if candidate is None else (candidate.id, candidate.lane, candidate.score)) == expected
         if candidate is not None:
@@ -269,6 +269,21 @@ class Compared(RuleBasedStateMachine):
             assert all(bound <= key for key in keys.tolist())
             ready = places.ready[places.of[number].lane.known]
             assert places.held[number] or not len(keys) or (bound, number) in ready
+
+    @invariant()
+    def what_comes_soon_is_foreseen(self) -> None:
+        """Every link that may be taken within a horizon is in a queue that counts, and no lane counts that is busy for
+        longer."""
+        soon = set(self.frontier.soon(self.now, 2.0).tolist())
+        for id, item in self.model.items.items():
+            if self.model.earliest(item) <= self.now and not self.frontier._links.flags.view[id] & ASLEEP:
+                number = int(self.frontier._links.queue.view[id])
+                lane = self.frontier._places.of[number].lane
+                assert number in soon or lane.address is not None or self.model.budgets.per_site is not None
+        for number in soon:
+            name = self.frontier._places.of[number].name
+            assert name not in self.model.leases or self.model.began[name] >= self.now - 2.0
+            assert self.model.until.get(name, self.model.rest_until) <= self.now + 2.0
 
 
 TestCompared = Compared.TestCase
@@ -418,3 +433,51 @@ def test_a_lane_that_is_borrowed_is_not_due() -> None:
     assert frontier.next_due() is None
     frontier.give_back(0, 0.0, 0.0)
     assert frontier.next_due() == 0.0
+
+
+# ---- choosing -------------------------------------------------------------------------------------------------------
+
+
+def lanes_soon(frontier: LaneFrontier, now: float, horizon: float) -> set[int]:
+    return {frontier._places.of[number].name for number in frontier.soon(now, horizon).tolist()}
+
+
+def test_the_best_links_of_the_lanes_that_may_be_asked_soon() -> None:
+    frontier = LaneFrontier(BEST)
+    add(frontier, [(n, n // 10, n // 10, 1 - n / 100) for n in range(40)])  # lane 0 has the best ten
+    for lane, delay in ((0, 1.0), (1, 100.0)):
+        candidate = frontier.acquire(0.0)
+        assert candidate is not None
+        assert candidate.lane == lane
+        frontier.release(candidate, 0.0, delay, page=True)
+    soon = frontier.soon(0.0, 5.0)
+    assert lanes_soon(frontier, 0.0, 5.0) == {0, 2, 3}  # lane 1 rests for longer
+    best = sorted(frontier.best(soon, 6, 3).tolist(), reverse=True)
+    assert best == pytest.approx([0.99, 0.98, 0.97, 0.80, 0.79, 0.78, 0.70, 0.69, 0.68])
+    assert len(frontier.best(soon, 2, 3)) == 6  # only the two best lanes are looked at
+    assert frontier.next_rested() == 1.0
+
+
+def test_a_lane_that_is_busy_for_long_is_not_waited_for() -> None:
+    frontier = LaneFrontier(BEST)
+    add(frontier, [(0, 0, 0, 1.0), (1, 0, 0, 1.0), (2, 1, 1, 0.5)])
+    assert frontier.acquire(0.0) is not None
+    assert lanes_soon(frontier, 1.0, 2.0) == {0, 1}
+    assert lanes_soon(frontier, 3.0, 2.0) == {1}
+
+
+def test_what_waits_no_longer_is_not_among_the_best() -> None:
+    frontier = LaneFrontier(BEST)
+    add(frontier, [(n, 0, 0, 1.0 - n / 10) for n in range(4)])
+    frontier.drop(ints([0]))
+    add(frontier, [(3, 0, 0, 0.95)])  # it was found with 0.7 before
+    assert sorted(frontier.best(frontier.soon(0.0, 1.0), 4, 5).tolist()) == pytest.approx([0.8, 0.9, 0.95])
+
+
+def test_a_lane_whose_budget_is_used_up_is_not_waited_for() -> None:
+    frontier = LaneFrontier(BEST, budgets=Budgets(per_lane=1))
+    add(frontier, [(0, 0, 0, 1.0), (1, 0, 0, 1.0), (2, 1, 1, 0.5)])
+    candidate = frontier.acquire(0.0)
+    assert candidate is not None
+    frontier.release(candidate, 0.0, 1.0, page=True)
+    assert lanes_soon(frontier, 0.0, 5.0) == {1}

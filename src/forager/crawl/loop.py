@@ -29,7 +29,7 @@ from forager.crawl.build import (
     seeds_of,
     strategy_of,
 )
-from forager.crawl.flights import Flights
+from forager.crawl.flights import Choosiness, Flights
 from forager.crawl.keeper import Keeper
 from forager.crawl.revisits import Revisits
 from forager.crawl.state import CrawlState
@@ -37,7 +37,7 @@ from forager.crawl.stats import CrawlStats
 from forager.crawl.step import Reader, Step
 from forager.crawl.sweeping import SweepsBeside
 from forager.store import SeenPage
-from forager.types import Answer, Critic, Fetch, Fetcher, Strategy, Url, Visit
+from forager.types import NEVER, Answer, Critic, Fetch, Fetcher, Strategy, Url, Visit
 from forager.watch import CrawlFigures, CrawlLog
 from forager.web.page import parse
 from forager.web.scope import Scope
@@ -106,6 +106,7 @@ class Crawl:
         self._clock = clock or clock_of(config)
         in_flight = config.frontier.in_flight or (1 if isinstance(self._clock, VirtualClock) else IN_FLIGHT)
         self._flights = Flights(in_flight, self._clock)
+        self._choosiness = Choosiness(config, self._flights, self.state, self._clock)
         self._read: Reader = read or partial(parse, rules=rules_of(config))
         self._stop = ""
         self._stopped: asyncio.Future[None] | None = None  # done when `stop` is called; None: it does not run
@@ -255,12 +256,15 @@ class Crawl:
         if self._enough(len(self._flights)):
             return self._revisits.next_due()
         strangers = self._flights.strangers_fit()
-        candidate = self._sweeps.acquire(now, strangers)
+        floor = self._choosiness.floor(now) if strangers else NEVER
+        candidate = self._sweeps.acquire(now, strangers, floor)
         if candidate is not None:
             self._flights.launch(asker.visit(candidate), stranger=not self.frontier.is_known(candidate.lane))
             return None
         if not strangers and self.frontier.next_due() == now and self._flights.crowd_out(now):
             return None
+        if floor > NEVER:
+            return min(self._choosiness.wait(now), self._revisits.next_due())
         due = self.frontier.next_due() if strangers else now + SHORTLY
         return min(inf if due is None else due, self._revisits.next_due())
 
@@ -294,7 +298,7 @@ class Crawl:
 
     def _next_try(self) -> float | None:
         """When something may be asked; None: never."""
-        due = None if self._enough(0) else self.frontier.next_due()
+        due = None if self._enough(0) else self._choosiness.put_off(self.frontier.next_due())
         if self._revisits:
             due = min(inf if due is None else due, self._revisits.next_due())
         network = self.state.health.network

@@ -41,9 +41,10 @@ class SweepsBeside:
         self._stats.sweeps += 1
         self._sweep = None
 
-    def acquire(self, now: float, strangers: bool) -> Candidate | None:
-        """The best that may be asked. While a sweep goes on, one whose new score is lower waits again with that."""
-        candidate = self._frontier.acquire(now, strangers=strangers)
+    def acquire(self, now: float, strangers: bool, floor: float) -> Candidate | None:
+        """The best that may be asked, if it is not below the floor. While a sweep goes on, one whose new score is lower
+        waits again with that."""
+        candidate = self._frontier.acquire(now, strangers=strangers, floor=floor)
         for _ in range(TRIES):
             if candidate is None or self._sweep is None:
                 break
@@ -53,7 +54,7 @@ class SweepsBeside:
             self._frontier.retry(candidate, now)
             self._frontier.release(candidate, now, 0.0, page=False)
             self._step.swap(ids, scores, links)
-            candidate = self._frontier.acquire(now, strangers=strangers)
+            candidate = self._frontier.acquire(now, strangers=strangers, floor=floor)
         return candidate
 
     def check(self) -> None:

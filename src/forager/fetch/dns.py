@@ -20,6 +20,7 @@ from ipaddress import ip_address
 from typing import NamedTuple, TypeAlias
 
 from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
 
 from forager.clock import Clock
 from forager.errors import ForagerError
@@ -200,11 +201,20 @@ def _some(addresses: Sequence[str]) -> Sequence[str]:
     return addresses
 
 
+class MappedPlace(NamedTuple):
+    """Where requests for a name go."""
+
+    address: str
+    port: int | None  # None: that of the URL
+    plain: bool = False  # they go there in plain HTTP, whatever the URL says
+
+
 class MappedNames(AbstractResolver):
     """Names that are mapped by hand: `{"*.web.test": "127.0.0.1:8000"}`. Exact names go before patterns, longer ones
-    before shorter ones.
+    before shorter ones. A URL whose host is an address is never mapped.
 
-    The port of a mapping replaces the default port of the scheme. A URL that names a port keeps it.
+    The port of a mapping replaces the default port of the scheme. A URL that names a port keeps it. If the mapping is
+    a server of plain HTTP, `"http://127.0.0.1:8000"`, all URLs of the name go there, also those with https or a port.
     """
 
     def __init__(self, mapping: Mapping[str, str]) -> None:
@@ -212,9 +222,18 @@ class MappedNames(AbstractResolver):
         self._places = tuple((_pattern(name), _place(name, address)) for name, address in ordered)
         self.place = lru_cache(maxsize=10_000)(self._place)
 
-    def _place(self, host: str) -> tuple[str, int | None] | None:
-        """Address and port for a host name without port. None if no pattern matches it."""
+    def _place(self, host: str) -> MappedPlace | None:
+        """Where a host name without port leads. None if no pattern matches it."""
+        if is_address(host):  # a connection to it would ask nobody, neither us nor the guard
+            return None
         return next((place for pattern, place in self._places if pattern.fullmatch(host)), None)
+
+    def as_sent(self, where: URL) -> tuple[URL, dict[str, str]]:
+        """The URL that is asked for instead, and headers that tell the server what was wanted."""
+        place = self.place(where.raw_host or "")
+        if place is None or not place.plain:
+            return where, {}
+        return where.with_scheme("http"), {"X-Forwarded-Proto": where.scheme}
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -222,8 +241,8 @@ class MappedNames(AbstractResolver):
         place = self.place(host)
         if place is None:
             raise socket.gaierror(socket.EAI_NONAME, "not a mapped name")
-        address, own = place
-        return [_result(host, address, own if own and port in DEFAULT_PORTS else port)]
+        own = place.port if place.plain or port in DEFAULT_PORTS else None
+        return [_result(host, place.address, own or port)]
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -237,18 +256,19 @@ def _pattern(name: str) -> re.Pattern[str]:
     raise ForagerError(f"{name} is an address, and only names can be mapped; to crawl it, allow its network") from None
 
 
-def _place(name: str, text: str) -> tuple[str, int | None]:
-    found = re.fullmatch(r"(?:\[([0-9a-fA-F:]+)\]|([0-9.]+))(?::([0-9]{1,5}))?", text)
+def _place(name: str, text: str) -> MappedPlace:
+    found = re.fullmatch(r"(http://)?(?:\[([0-9a-fA-F:]+)\]|([0-9.]+))(?::([0-9]{1,5}))?/?", text)
     try:
-        address = str(ip_address((found[1] or found[2]) if found else ""))
-        port = int(found[3]) if found and found[3] else None
+        address = str(ip_address((found[2] or found[3]) if found else ""))
+        port = int(found[4]) if found and found[4] else None
         if port is not None and not 0 < port < 65536:
             raise ValueError
     except ValueError:
         raise ForagerError(
             f'{name} is mapped to {text!r}; write an address with or without a port, like "127.0.0.1:8000"'
         ) from None
-    return address, port
+    plain = found is not None and found[1] is not None
+    return MappedPlace(address, port or (80 if plain else None), plain)
 
 
 def _result(host: str, address: str, port: int) -> ResolveResult:

@@ -199,6 +199,8 @@ class HttpFetcher:
             session, method = self._session_for(where), "GET" if form is None else "POST"
             if self._proxy is not None and session is not self._mapped:
                 await self._resolver.refuse(where.raw_host or "", where.port or 80)
+            where, told = self._names.as_sent(where)
+            extra = {**told, **(extra or {})} if told else extra
             async with session.request(method, where, allow_redirects=False, headers=extra, data=form) as response:
                 answer = await self._answer(url, response, types, largest, began)
         except Exception as error:

@@ -175,7 +175,8 @@ class Subrequests:
         try:
             where = URL(wanted.url, encoded=True).with_fragment(None).with_user(None)
             session = self._mapped if self._names.place(where.raw_host or "") else self._session
-            headers = _sent(wanted, url)
+            where, told = self._names.as_sent(where)
+            headers = {**told, **_sent(wanted, url)}
             async with session.request(
                 wanted.method, where, headers=headers, data=wanted.body, allow_redirects=False
             ) as response:

@@ -14,9 +14,11 @@ from forager.frontier.order import (
     LEASED,
     WAITING,
     WORST,
+    Keys,
     Queues,
     RankedLinks,
     checked,
+    last_key,
     score_of,
     scores_of,
 )
@@ -168,17 +170,17 @@ class LaneFrontier:
 
     # ---- leases -----------------------------------------------------------------------------------------------------
 
-    def acquire(self, now: float, *, strangers: bool = True) -> Candidate | None:
+    def acquire(self, now: float, *, strangers: bool = True, floor: float = NEVER) -> Candidate | None:
         self._now = now
         self._wake(now)
-        number = self._places.first(now, strangers, self._queues.head)
+        number = self._places.first(now, strangers, self._queues.head, WORST if floor == NEVER else last_key(floor))
         if number is None:
             return None
         key = self._queues.pop(number)
-        id, heap = key & ID, self._queues.heaps[number]
+        id = key & ID
         self._links.flags.view[id] ^= WAITING | LEASED
         self._links.count -= 1
-        lane = self._places.begin(number, id, now, heap[0] if heap else key)
+        lane = self._places.begin(number, id, now, self._queues.bound(number, key))
         return Candidate(id, lane, score_of(key))
 
     def retry(self, candidate: Candidate, due: float) -> None:
@@ -229,8 +231,7 @@ class LaneFrontier:
 
     def rest(self, lane: int, until: float) -> None:
         """Let a lane rest at least until then."""
-        place = self._places.lane(lane)
-        place.until = max(place.until, until)
+        self._places.rest(lane, until)
 
     def rests_until(self, lane: int) -> float:
         """Until when a lane may not be asked, if nobody asks it now."""
@@ -269,6 +270,37 @@ class LaneFrontier:
             return self._now
         due = self._places.next_rested(self._next_sleeper(), strangers, self._queues.head)
         return None if due == np.inf else max(due, self._now)
+
+    def soon(self, now: float, horizon: float) -> AnyIds:
+        """The queues of all lanes that may be asked within so many seconds."""
+        return self._places.soon(now, horizon)
+
+    def best(self, queues: AnyIds, count: int, deep: int) -> Floats:
+        """The scores of about the best `count` links of some queues, in no order, of each queue at most `deep`.
+
+        Nothing is searched for: what a heap holds in its first places stands for its best. So some may be too low. A
+        heap that was emptied, because all scores have changed, is not filled for this: its bound stands for its best,
+        which is too high until a link is taken from it.
+        """
+        bound = self._places.bound.view[queues]
+        if len(queues) > count:  # the others have none of them
+            at = bound.argpartition(count - 1)[:count]
+            queues, bound = queues[at], bound[at]
+        keys: list[int] = []
+        for number, first in zip(queues.tolist(), bound.tolist(), strict=True):
+            keys += self._queues.heaps[number][:deep] or (first,) * min(deep, len(self._queues.pools[number]))
+        return self._scores_now(np.array(keys, np.uint64))
+
+    def _scores_now(self, keys: Keys) -> Floats:
+        """The scores of those keys whose links still wait with them."""
+        ids = (keys & np.uint64(ID)).astype(np.intp)
+        ranks = (keys >> np.uint64(32)).astype(np.uint32)
+        return scores_of(ranks[self._links.awake(ids) & (self._links.rank.view[ids] == ranks)])
+
+    def next_rested(self) -> float:
+        """When the next lane that rests may be asked, or the next link that sleeps wakes up, whatever it is worth; inf:
+        none does."""
+        return min(self._places.first_rested(), self._next_sleeper())
 
     def _next_sleeper(self) -> float:
         """When the first of the links that are asleep wakes up. Those that will never be taken are forgotten."""

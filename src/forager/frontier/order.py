@@ -57,6 +57,12 @@ def score_of(key: int) -> float:
     return float(score)
 
 
+def last_key(score: float) -> int:
+    """The last key of a link with at least this score."""
+    bits = int(struct.unpack("i", struct.pack("f", score + 0.0))[0])
+    return ((bits ^ (~(bits >> 31) & 0x7FFFFFFF)) & ID) << 32 | ID
+
+
 def checked(scores: Floats) -> Floats:
     """The scores. ValueError if one is nan."""
     scores = np.asarray(scores, np.float32)
@@ -307,6 +313,13 @@ class Queues:
     def pop(self, number: int) -> int:
         """Remove the first key from the heap of a queue."""
         return heappop(self.heaps[number])
+
+    def bound(self, number: int, key: int) -> int:
+        """A key that comes before or at all of a queue from which this key was taken."""
+        heap = self.heaps[number]
+        if heap:
+            return heap[0]
+        return WORST if self.floors.view.item(number) == WORST else key
 
     def forget(self) -> None:
         """Empty all heaps, because all scores may have changed. A heap is filled again when its queue is needed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -98,6 +99,9 @@ class Places:
     or because the budget of its lane is used up for good. A bound is made exact only when it comes up, so most changes
     cost nothing.
 
+    `until` and `since` say when the lane of a queue may be asked again, and since when it is busy: so that one look at
+    the columns tells which bounds count soon. Until a queue is looked at, they may be too hopeful, as a bound may.
+
     There are two heaps: one for lanes that have answered when they were last asked, one for all others, the
     *strangers*. So silent lanes can be kept apart. An entry in the wrong heap, or with an old bound, is void.
     """
@@ -106,6 +110,8 @@ class Places:
         self.budgets, self._rest_until = budgets, rest_until
         self.of: list[Place] = []  # each queue
         self.bound = Column(np.uint64, fill=WORST)
+        self.until = array("d")  # by queue: its lane rests; inf: nobody knows for how long
+        self.since = array("d")  # by queue: its lane is busy; inf: it is not
         self.held = bytearray()
         self.ready: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])  # bound, queue; strangers, known
         self._numbers: dict[tuple[int, int], int] = {}  # lane and site -> queue
@@ -133,6 +139,8 @@ class Places:
         place.queues.append(number)
         self.of.append(Place(place, self._sites.setdefault(site, Site()), lane))
         self.bound.resize(number + 1)
+        self.until.append(place.until)
+        self.since.append(np.inf if place.lease == FREE else -np.inf)  # nobody has noted when that began
         self.held.append(0)
 
     # ---- queues -----------------------------------------------------------------------------------------------------
@@ -160,17 +168,17 @@ class Places:
     def _push(self, bound: int, number: int) -> None:
         heappush(self.ready[self.of[number].lane.known], (bound, number))
 
-    def first(self, now: float, strangers: bool, head: Head) -> int | None:
-        """The queue to take from. It is then the first of its heap, and its bound is exact."""
-        found = self._first_of(True, now, head)
-        other = self._first_of(False, now, head) if strangers else None
+    def first(self, now: float, strangers: bool, head: Head, last: int = WORST) -> int | None:
+        """The queue to take from. It is then the first of its heap, and its bound is exact. No key after `last`."""
+        found = self._first_of(True, now, head, last)
+        other = self._first_of(False, now, head, last) if strangers else None
         if found is None or other is None:
             return other if found is None else found
         return found if self.bound.view.item(found) < self.bound.view.item(other) else other
 
-    def _first_of(self, known: bool, now: float, head: Head) -> int | None:
+    def _first_of(self, known: bool, now: float, head: Head, last: int) -> int | None:
         ready = self.ready[known]
-        while ready:
+        while ready and ready[0][0] <= last:
             bound, number = ready[0]
             void = self.held[number] or self.bound.view.item(number) != bound
             if void or self.of[number].lane.known != known or not self._is_open(number, now):
@@ -188,11 +196,15 @@ class Places:
     def _is_open(self, number: int, now: float) -> bool:
         """Whether a link of this queue may be taken. If not, the queue is held until it may."""
         lane, site, name = self.of[number]
+        unsure = True  # it cannot be foreseen when it may be asked
         if lane.address is not None and lane.address.until > max(now, lane.until):
-            lane.until = lane.address.until
-        if lane.lease != FREE or lane.until > now:
+            lane.until = lane.address.until  # and then others at its address may come first
             self._hold(number, lane.held)
             self._list(lane, name)
+        elif lane.lease != FREE or lane.until > now:
+            self._hold(number, lane.held)
+            self._list(lane, name)
+            unsure = False
         elif not self.has_room(lane):
             self.held[number] = 1
         elif self.is_full(site):
@@ -201,6 +213,8 @@ class Places:
             self._hold(number, lane.address.held)
         else:
             return True
+        if unsure:
+            self.until[number] = np.inf
         return False
 
     def has_room(self, lane: Lane) -> bool:
@@ -227,6 +241,7 @@ class Places:
         """Put queues that were held back into the heaps."""
         for number in place:
             self.held[number] = 0
+            self.until[number] = self.of[number].lane.until
             bound = self.bound.view.item(number)
             if bound < WORST:
                 self._push(bound, number)
@@ -238,7 +253,7 @@ class Places:
         """Lease the lane of the first queue, for a link; gives its name. `bound`: of what is left in the queue."""
         lane, site, name = self.of[number]
         heappop(self.ready[lane.known])
-        lane.begin(id, now)
+        self._lease(lane, id, now)
         site.leases += 1
         self.bound.view[number] = bound
         self._hold(number, lane.held)
@@ -269,14 +284,22 @@ class Places:
             lane.address.leases -= 1
             self._let_go(lane.address.held)
         lane.lease, lane.until = FREE, now + delay
+        until = lane.until if self.has_room(lane) else np.inf
+        for number in lane.queues:
+            self.since[number], self.until[number] = np.inf, until
         self._list(lane, name)
+
+    def _lease(self, lane: Lane, lease: int, now: float) -> None:
+        lane.begin(lease, now)
+        for number in lane.queues:
+            self.since[number] = now
 
     def borrow(self, name: int, now: float) -> bool:
         """Lease a lane for something that is no link. False if it may not be asked now."""
         lane = self.lane(name)
         if lane.lease != FREE or lane.until > now or lane.crowded(now):
             return False
-        lane.begin(BORROWED, now)
+        self._lease(lane, BORROWED, now)
         return True
 
     def give_back(self, name: int, now: float, delay: float) -> None:
@@ -312,6 +335,23 @@ class Places:
             lane = self._lanes[heappop(self._resting)[1]]
             lane.listed = False
             self._let_go(lane.held)
+
+    def rest(self, name: int, until: float) -> None:
+        """Let a lane rest at least until then."""
+        lane = self.lane(name)
+        lane.until = max(lane.until, until)
+        for number in lane.queues:
+            self.until[number] = lane.until
+
+    def soon(self, now: float, horizon: float) -> AnyIds:
+        """All queues with links whose lanes may be asked within so many seconds: those that are ready, that have rested
+        by then, or that were asked no longer ago than that."""
+        until, since = np.frombuffer(self.until), np.frombuffer(self.since)  # they may not grow while these live
+        return ((until <= now + horizon) & (since >= now - horizon) & (self.bound.view < WORST)).nonzero()[0]
+
+    def first_rested(self) -> float:
+        """When the next lane with held links has rested."""
+        return self._resting[0][0] if self._resting else np.inf
 
     def next_rested(self, before: float, strangers: bool, head: Head) -> float:
         """When the next lane with work has rested; `before` if that is earlier."""

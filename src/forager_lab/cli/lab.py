@@ -33,6 +33,17 @@ WebOption = Annotated[
     ),
 ]
 
+# All of it is TOML. A URL with an address instead of a name would not come here, but go to the network.
+SERVED = """\
+# {web} is served on {place} until Ctrl-C; a project crawls it with these lines
+
+[fetch]
+resolve = {{ "*" = "http://{place}" }}
+
+[scope]
+exclude = ['^https?://(\\[|[0-9.]+(:|/|$))']
+"""
+
 
 @lab.command()
 def run(
@@ -153,6 +164,46 @@ def record(
         err.print(f"note: no classes, only relevant and other: {made.note}", highlight=False, markup=False)
     labels = ", ".join(f"{count} {label}" for label, count in made.labels.most_common(10))
     print(f"{made.pages} pages ({labels}), {made.aliases} aliases, {made.seeds} seeds in {folder}")
+
+
+@lab.command()
+def serve(
+    web: Annotated[
+        str,
+        typer.Argument(
+            help="a folder of *.warc.gz, the folder of a project, or procedural[:hosts=100:seed=7:…] for a web that is "
+            "made up"
+        ),
+    ],
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="the port to listen on; 0: any free one")] = 0,
+    host: Annotated[str, typer.Option(help="the address to listen on, which must be this machine's own")] = "127.0.0.1",
+    delay: Annotated[float, typer.Option(min=0, help="seconds before each answer")] = 0.0,
+    slowness: Annotated[
+        float, typer.Option(min=0, help="also wait so many times as long as a made-up host would take")
+    ] = 0.0,
+    log: Annotated[Path | None, typer.Option(help="write a line for each request to this file")] = None,
+) -> None:
+    """Serve a web over HTTP on this machine, under the names of its own hosts, until Ctrl-C.
+
+    It prints the lines of TOML that a project needs to crawl it.
+    Pages come as they were recorded, aliases as redirects; all else is not found.
+    """
+    import asyncio
+
+    from forager_lab.webs import open_answers
+    from forager_lab.webs.server import Server, serve_until_stopped
+
+    answers, losses = open_answers(web)
+    for loss in losses:
+        err.print(f"note: {loss}", highlight=False, markup=False)
+    server = Server(answers, port, address=host, slowness=slowness, delay=delay, log=log)
+    try:
+        asyncio.run(serve_until_stopped(server, lambda: print(SERVED.format(web=web, place=server.place), flush=True)))
+    except OSError as error:
+        if error.filename:
+            raise ForagerError(f"{error.filename} cannot be written: {error.strerror}") from None
+        raise ForagerError(f"cannot listen on {host}:{port}: {error.strerror or error}; choose another port") from None
+    err.print(f"stopped after {server.requests} requests", highlight=False)
 
 
 lab.command()(matrix)

@@ -1,8 +1,8 @@
 """Webs that the laboratory can crawl, with the truth about every page.
 
 A web is recorded (a folder with *.warc.gz and labels.tsv) or procedural (made from a seed, see `procedural`).
-`open_web` opens both, `find_web` looks for one by its name, `find_webs` lists the recorded ones in some folders.
-`record` makes one from a finished crawl.
+`open_web` opens both, `open_answers` what can be served, `find_web` looks for one by its name, `find_webs` lists the
+recorded ones in some folders. `record` makes one from a finished crawl.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from typing import Protocol
 from xxhash import xxh3_64_hexdigest
 
 from forager.errors import ForagerError, unknown
+from forager.fetch.replay import Replay, open_recording
 from forager.registry import Spec
+from forager.store import warc
 from forager.teaching.labelled_web import LabelledWeb, Truth
 from forager.types import Fetcher, Url
 from forager.web.urls import host
@@ -101,17 +103,30 @@ class LabelledProceduralWeb:
 def open_web(name: str) -> Web:
     """The recorded web in a folder, or `procedural`, with numbers of its plan as in `procedural:hosts=100:seed=7`."""
     if is_procedural(name) and not Path(name).is_dir():
-        return _procedural(Spec.parse(name).options)
+        return LabelledProceduralWeb(_plan(Spec.parse(name).options))
     return LabelledWeb(Path(name))
 
 
-def _procedural(options: Mapping[str, object]) -> LabelledProceduralWeb:
+def open_answers(name: str) -> tuple[ProceduralWeb | Replay, Sequence[str]]:
+    """What answers in a web, with or without labels, and what could not be used of it, a line each. Besides what
+    `open_web` opens, that is any folder of WARC files, and a project."""
+    folder = Path(name)
+    if is_procedural(name) and not folder.is_dir():
+        return ProceduralWeb(_plan(Spec.parse(name).options)), ()
+    if not folder.is_dir():
+        raise ForagerError(f"{folder}: there is no such folder; name a folder of *.warc.gz, a project or {PROCEDURAL}")
+    archive = folder / warc.FOLDER  # of a project
+    recording = open_recording(archive if archive.is_dir() and not any(folder.glob("*.warc*")) else folder)
+    return recording.fetcher, recording.losses
+
+
+def _plan(options: Mapping[str, object]) -> WebPlan:
     known = [field.name for field in fields(WebPlan)]
     for name in options:
         if name not in known:
             raise unknown("number of a procedural web", name, known)
     try:
-        return LabelledProceduralWeb(WebPlan(**options))  # type: ignore[arg-type]
+        return WebPlan(**options)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
         raise ForagerError(f"procedural web: {error}") from None
 

@@ -1,11 +1,12 @@
-"""A procedural web over HTTP, on one port of this machine, for any Host name.
+"""A procedural or recorded web over HTTP, on one port of this machine, for any Host name.
 
-As a process: `python -m forager_lab.webs.server --plan reference --port 0`
+For users: `forager lab serve WEB`
+As a process: `python -m forager_lab.webs.server --plan reference --port 0`, a procedural web with faults
 In a program: `async with Server(web) as server: print(server.port)`
 
 The host and the path of a request name the page, whatever the port. A name that is no host of the web gets 421
 (misdirected request). Status, headers and body come from `ProceduralWeb.respond`. The seconds that it gives become a
-delay, multiplied by the slowness.
+delay, multiplied by the slowness. What a recorded web answers is said in `recorded`.
 
 The server is an `asyncio.Protocol` of its own, because it shares a small machine with the client that is measured:
 bench/server.py compares it with aiohttp.web. It is only for clients on the same machine: a connection may stay silent
@@ -15,13 +16,17 @@ for ever.
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections import deque
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
 from typing import Self
 
+from forager.errors import ForagerError
+from forager.fetch.replay import Replay
 from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.server.faults import Fault, FaultPlan, faulty
 from forager_lab.webs.server.http import (
@@ -34,6 +39,7 @@ from forager_lab.webs.server.http import (
     refusal,
 )
 from forager_lab.webs.server.log import LoggedRequest, RequestLog
+from forager_lab.webs.server.recorded import RecordedResponder
 
 ADDRESS = "127.0.0.1"
 PLANS: dict[str, Callable[[int], WebPlan]] = {
@@ -92,6 +98,7 @@ class Connection(asyncio.Protocol):
         """Respond to the next request, and to those after it until one has to wait."""
         while self._current is None and self._waiting and not self.transport.is_closing():
             self._current = self._waiting.popleft()
+            self._server.requests += 1
             if len(self._waiting) == _MOST_WAITING:
                 self.transport.resume_reading()
             response = self._server.responder.to(self._current)
@@ -99,7 +106,7 @@ class Connection(asyncio.Protocol):
             if fault is not None:
                 self._go_wrong(fault, response)
                 return
-            seconds = response.seconds * self._server.slowness
+            seconds = self._server.delay + response.seconds * self._server.slowness
             if seconds > 0:
                 self._timer = asyncio.get_running_loop().call_later(seconds, self._after_delay, response)
             else:
@@ -186,22 +193,32 @@ class Server:
 
     def __init__(
         self,
-        web: ProceduralWeb,
+        web: ProceduralWeb | Replay,
         port: int = 0,
         *,
+        address: str = ADDRESS,
         slowness: float = 1.0,
+        delay: float = 0.0,
         log: Path | None = None,
         cache: bool = False,
         faults: FaultPlan | None = None,
     ) -> None:
-        self.faults = faults
-        self.responder = Responder(web, cache)
-        self.slowness = slowness
+        if not _is_own(address):
+            raise ForagerError(f"{address} is not an address of this machine alone: listen on {ADDRESS}")
+        self.faults, self._address = faults, address
+        self.responder = RecordedResponder(web) if isinstance(web, Replay) else Responder(web, cache)
+        self.slowness, self.delay = slowness, delay  # multiplies the web's own seconds; seconds before each answer
         self.port = port  # 0: any free port, which is known once the server listens
         self.connections: set[Connection] = set()
         self.log: RequestLog | None = None
+        self.requests = 0
         self._log_path = log
         self._accepted = 0
+
+    @property
+    def place(self) -> str:
+        """Address and port, as in a URL."""
+        return f"[{self._address}]:{self.port}" if ":" in self._address else f"{self._address}:{self.port}"
 
     @property
     def listening(self) -> bool:
@@ -210,7 +227,7 @@ class Server:
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(self._connection, ADDRESS, self.port, backlog=1024)
+        self._listener = await loop.create_server(self._connection, self._address, self.port, backlog=1024)
         self.port = self._listener.sockets[0].getsockname()[1]
         try:
             self.log = RequestLog(self._log_path) if self._log_path else None
@@ -234,3 +251,27 @@ class Server:
     def _connection(self) -> Connection:
         self._accepted += 1
         return Connection(self, self._accepted)
+
+
+def _is_own(address: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def told_to_stop() -> asyncio.Event:
+    """An event that SIGTERM and Ctrl-C set. Call it inside a running event loop, in the main thread."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+    return stop
+
+
+async def serve_until_stopped(server: Server, ready: Callable[[], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C; `ready` is called when it listens."""
+    stop = told_to_stop()
+    async with server:
+        ready()
+        await stop.wait()

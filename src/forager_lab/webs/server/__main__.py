@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import json
 import os
-import signal
 import sys
 import threading
 from collections.abc import Sequence
@@ -20,15 +19,13 @@ from errno import EADDRINUSE
 from pathlib import Path
 
 from forager_lab.webs.procedural import ProceduralWeb
-from forager_lab.webs.server import PLANS, Server
+from forager_lab.webs.server import PLANS, Server, told_to_stop
 from forager_lab.webs.server.faults import fault_plan
 
 
 async def serve(options: argparse.Namespace) -> None:
     """Serve until something says stop."""
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+    stop, loop = told_to_stop(), asyncio.get_running_loop()
     web = ProceduralWeb(replace(PLANS[options.plan](options.seed), **options.numbers))
     faults = fault_plan(**options.faults)
     settings = {"slowness": options.slowness, "log": options.log, "cache": options.cache, "faults": faults}

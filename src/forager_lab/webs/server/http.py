@@ -13,7 +13,8 @@ NOBODY = "-"  # stands for the host and path of a request that could not be read
 
 _LINE = re.compile(rb"([A-Za-z-]+) ([!-~]+) HTTP/1\.([01])\r\n")
 _HOST = re.compile(rb"\r\nhost:[ \t]*([^\r]*)")
-_NAME = re.compile(rb"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d*)?[ \t]*")
+_NAME = re.compile(rb"([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d*)?[ \t]*")
+_SCHEME = re.compile(rb"\r\nx-forwarded-proto:[ \t]*(https?)[ \t]*\r")
 _CLOSE = re.compile(rb"\r\nconnection:[^\r]*\bclose\b")
 _BODY = re.compile(rb"\r\n(?:content-length:[ \t]*0*[1-9]|transfer-encoding:)")
 _ABSOLUTE = b"http://"
@@ -28,6 +29,8 @@ class HttpRequest(NamedTuple):
     only_head: bool = False
     closes: bool = False
     refused: int = 0
+    port: str = ""  # as the client names it, with its colon
+    scheme: str = ""  # http or https if the client says so
 
 
 class HttpResponse(NamedTuple):
@@ -55,7 +58,9 @@ def read_request(head: bytes, arrived: float) -> HttpRequest:
     if host is None or target[:1] != b"/" or _BODY.search(folded):
         return refusal(400, arrived)
     closes = minor == b"0" or _CLOSE.search(folded) is not None
-    return HttpRequest(host[1].decode(), target.decode(), arrived, method == b"HEAD", closes)
+    said, port = _SCHEME.search(folded), (host[2] or b"").decode()
+    scheme = said[1].decode() if said else ""
+    return HttpRequest(host[1].decode(), target.decode(), arrived, method == b"HEAD", closes, port=port, scheme=scheme)
 
 
 def refusal(status: int, arrived: float) -> HttpRequest:
