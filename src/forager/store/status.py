@@ -21,7 +21,7 @@ from forager.web.traps import TrapReport
 from forager.web.urls import site
 
 MOST_SITES = 10  # that are listed
-TRAPS = "traps.json"
+TRAPS, FORECAST = "traps.json", "forecast.json"
 _NOT_ASKED = (Reason.ROBOTS, Reason.FORBIDDEN)
 _PARTS = (
     "SELECT session, outcome, reason, count(*), count(relevance), total(relevance), total(relevance >= ?),"
@@ -43,6 +43,29 @@ class SessionFigures:
 
 
 @dataclass(frozen=True)
+class Forecast:
+    """What a crawl may expect. Relevant is what the critic takes for relevant; intervals hold with a chance of 80 %."""
+
+    made: int  # fetches until then
+    fetches: int  # that are forecast
+    expected: float  # relevant pages that they will bring
+    low: float
+    high: float
+    found: int  # relevant pages so far
+    share: float  # of the relevant pages that can be reached
+    share_low: float
+    share_high: float
+
+
+@dataclass(frozen=True)
+class ForecastNote:
+    """The last forecast of a crawl, or why there is none."""
+
+    forecast: Forecast | None = None
+    why_not: str = ""  # "": nobody has tried
+
+
+@dataclass(frozen=True)
 class ProjectStatus:
     """What a project contains, in numbers, and who is working on it."""
 
@@ -60,6 +83,7 @@ class ProjectStatus:
     sessions: tuple[CrawlSession, ...]
     figures: Mapping[int, SessionFigures]  # by session
     traps: tuple[TrapReport, ...]  # as the last session has noted them
+    forecast: ForecastNote  # as the last session has noted it
     running: LockHolder | None
 
     @property
@@ -113,6 +137,7 @@ def read_status(db: sqlite3.Connection, folder: Path) -> ProjectStatus:
         sessions=sessions,
         figures=_figures(parts),
         traps=read_traps(folder),
+        forecast=read_forecast(folder),
         running=holder(folder),
     )
 
@@ -183,6 +208,19 @@ def read_traps(folder: Path) -> tuple[TrapReport, ...]:
         return msgspec.json.decode((folder / TRAPS).read_bytes(), type=tuple[TrapReport, ...])
     except (OSError, msgspec.MsgspecError):
         return ()
+
+
+def write_forecast(folder: Path, note: ForecastNote) -> None:
+    """Note what a crawl may expect, for people."""
+    replace_whole(folder / FORECAST, msgspec.json.format(msgspec.json.encode(note)), sync=False)
+
+
+def read_forecast(folder: Path) -> ForecastNote:
+    """The forecast that was noted; an empty one if nobody has, or if the note is damaged."""
+    try:
+        return msgspec.json.decode((folder / FORECAST).read_bytes(), type=ForecastNote)
+    except (OSError, msgspec.MsgspecError):
+        return ForecastNote()
 
 
 def _disk(folder: Path) -> dict[str, int]:
