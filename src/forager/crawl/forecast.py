@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
+from forager.errors import ForagerError
 from forager.frontier import LaneFrontier
 from forager.store.status import Forecast
 from forager.types import FIRST_OF_ALL, Floats, GivesChances, Parts, Strategy
@@ -40,10 +41,10 @@ from forager.types import FIRST_OF_ALL, Floats, GivesChances, Parts, Strategy
 AHEAD = 500  # fetches
 EVERY = 100  # fetches between two looks
 FADE = 0.5 ** (1 / 125)  # what an outcome weighs, with each fetch that follows
-BELIEF = 2.0  # fetches that came as promised, before the first
-DOUBT, DOUBTS = 0.3, 2.0  # s before the first forecast is settled, and how many settled ones that weighs
+BELIEF = 1.0  # fetches that came as promised, before the first
+DOUBT, DOUBTS = 0.5, 2.0  # s before the first forecast is settled, and how many settled ones that weighs
 OLD = 0.9  # what a settled forecast weighs, with each that follows
-TAIL = 0.3  # how far chances of links that are never the best may be off, in parts of E
+TAIL = 0.5  # how far chances of links that are never the best may be off, in parts of E
 LOW, HIGH = 0.1, 0.9
 NO_CHANCES = "the scores of this strategy are no chances"
 TOO_EARLY = f"fewer than {EVERY} fetches so far"
@@ -141,6 +142,7 @@ class Forecaster:
         """Why it is not worth to go on, if less than this share of what was last looked at will be relevant; else "".
         Nothing is said before as many fetches as are forecast, or while seeds wait."""
         last = self._last
+        check_yield(least, self._strategy)
         if least is None or last is None or last.seeds or last.made < self._ahead:
             return ""
         if last.expected >= least * last.fetches:
@@ -182,6 +184,12 @@ class Forecaster:
         self._promised, self._kept, self._off, self._settled = map(float, parts["sums"])
         self.fetches, self.found, self._seeds, self._good_seeds, self._next = map(int, parts["counts"])
         self._pending = deque(Promise(*each) for each in parts["pending"])
+
+
+def check_yield(least: float | None, strategy: Strategy | None) -> None:
+    """Refuse a `[stop] yield` that would never stop the crawl."""
+    if least is not None and not isinstance(strategy, GivesChances):
+        raise ForagerError(f"stop.yield: {NO_CHANCES}; use the strategy default, or leave the key out")
 
 
 def _moments(chances: Chances) -> tuple[float, float]:

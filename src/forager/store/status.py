@@ -27,9 +27,14 @@ _PARTS = (
     "SELECT session, outcome, reason, count(*), count(relevance), total(relevance), total(relevance >= ?),"
     " max(asked_at) FROM visit GROUP BY session, outcome, reason"
 )
+_IS_OLDER = "EXISTS (SELECT 1 FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page' AND w.seq > v.seq)"
 _OLDER = (
     "SELECT count(*), count(relevance), total(relevance), total(relevance >= ?) FROM visit v WHERE outcome = 'page'"
-    " AND EXISTS (SELECT 1 FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page' AND w.seq > v.seq)"
+    f" AND {_IS_OLDER}"
+)
+_LEVELS = (
+    "SELECT CAST(round(100 * relevance) AS INTEGER), count(*) FROM visit v WHERE outcome = 'page'"
+    " AND relevance IS NOT NULL {} GROUP BY 1"
 )
 
 
@@ -77,6 +82,7 @@ class ProjectStatus:
     pages: int
     relevant: int  # pages that are at least RELEVANT
     relevance: float  # mean over the pages; nan: none was judged
+    levels: Mapping[int, int]  # pages by their relevance in hundredths
     sites: Mapping[str, int]  # pages by site, the largest first
     bytes: Mapping[str, int]  # by file that is committed
     disk: Mapping[str, int]  # bytes by file or folder of the project
@@ -131,6 +137,7 @@ def read_status(db: sqlite3.Connection, folder: Path) -> ProjectStatus:
         pages=sum(part.answers for part in pages) - older.answers,
         relevant=int(sum(part.relevant for part in pages) - older.relevant),
         relevance=(sum(part.relevance for part in pages) - older.relevance) / judged if judged else NAN,
+        levels=_levels(db, again=older.answers > 0),
         sites=dict(_sites(db, again=older.answers > 0)),
         bytes=dict(one("SELECT name, length FROM file ORDER BY name")),
         disk=_disk(folder),
@@ -159,6 +166,13 @@ def _figures(parts: list[_Part]) -> dict[int, SessionFigures]:
         )
         for session in {part.session for part in parts}
     }
+
+
+def _levels(db: sqlite3.Connection, *, again: bool) -> dict[int, int]:
+    levels = Counter(dict(db.execute(_LEVELS.format(""))))
+    if again:
+        levels.subtract(dict(db.execute(_LEVELS.format(f"AND {_IS_OLDER}"))))
+    return dict(sorted(levels.items()))
 
 
 def _settled(db: sqlite3.Connection) -> int:
