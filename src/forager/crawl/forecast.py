@@ -147,8 +147,8 @@ class Forecaster:
             return ""
         if last.expected >= least * last.fetches:
             return ""
-        share = last.expected / last.fetches
-        return f"of the next {last.fetches} fetches {share:.3f} promise a relevant page, which is less than {least:g}"
+        promise = f"the next {last.fetches} fetches promise {last.expected:.1f} relevant pages"
+        return f"{promise}, a yield of less than {least:g}"
 
     def forecast(self, frontier: LaneFrontier) -> Forecast | None:
         """A forecast from all that waits. None: `why_not` says why."""
