@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from forager.clock import VirtualClock
 from forager.config import CrawlConfig, FrontierConfig, StopConfig
@@ -21,11 +20,10 @@ from forager.errors import ForagerError
 from forager.frontier import LaneFrontier
 from forager.store import Store
 from forager.strategies import BestFirst
-from forager.types import BEST, Evidence, Floats, Judgement, Miss, Page, Parts, ScoredLinks, Visit
+from forager.types import BEST, Evidence, Floats, Judgement, Mask, Miss, Page, Parts, ScoredLinks, Visit
 from tests.small_web import SmallWeb, WordCritic, html, url
 
 GOOD, POOR = 200, 1500  # pages of the small web
-Reals = NDArray[np.float64]
 
 
 class Hopeful:
@@ -111,7 +109,7 @@ def test_the_interval_is_that_of_many_draws() -> None:
 
 
 def test_forecasts_that_were_far_off_make_the_interval_wider() -> None:
-    def width(came: Reals) -> float:
+    def width(came: Mask) -> float:
         forecaster, frontier = Forecaster(Hopeful(), 100), waiting(np.full(1000, -1.5, np.float32))
         for relevant in came:
             forecaster.saw(-1.5, relevant=bool(relevant))
