@@ -203,6 +203,28 @@ def test_a_strategy_without_chances_cannot_be_stopped_by_its_yield() -> None:
         crawl.run()
 
 
+@pytest.mark.parametrize(
+    ("fetches", "seeds", "stops"), [(500, 0, True), (500, 1, False), (499, 0, False)], ids=["late", "a seed", "early"]
+)
+def test_it_is_too_little_only_late_and_without_seeds(fetches: int, seeds: int, stops: bool) -> None:
+    forecaster, scores = Forecaster(Hopeful()), np.full(900, -6.0, np.float32)
+    scores[:seeds] = np.inf
+    for _ in range(fetches):
+        forecaster.saw(-3.0, relevant=False)
+    forecaster.look(waiting(scores))
+    assert bool(forecaster.too_little(0.02)) is stops
+    assert not forecaster.too_little(None)
+
+
+def test_links_that_bring_no_page_count_as_fetches() -> None:
+    pages = {url("/bird-0"): html("bird", "/bird-1", "/bird-2", "/bird-3"), url("/bird-2"): html("bird")}
+    crawl = Crawl(settings(None), critic=Birds(), strategy=Hopeful(), fetcher=SmallWeb(pages), clock=VirtualClock())
+    crawl.run()
+    forecaster = crawl.state.forecaster
+    assert (forecaster.fetches, forecaster.found) == (4, 2)
+    assert forecaster.worth < 1  # two of three links were dead
+
+
 def test_seeds_are_asked_however_little_is_to_come(tmp_path: Path) -> None:
     def go_on(seeds: Sequence[str]) -> Crawl:
         clock, config = VirtualClock(), settings(0.02)
