@@ -21,6 +21,7 @@ import numpy as np
 from tests.small_web import WordCritic
 from tests.visits import page_of, visit_of
 
+from forager.crawl.forecast import Forecaster
 from forager.crawl.health import Health
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Step
@@ -101,7 +102,8 @@ def main() -> None:
     strategy = taught()
     with tempfile.TemporaryDirectory() as folder:
         facts, frontier = Facts(strategy.combine, folder=Path(folder)), LaneFrontier(strategy.combine)
-        step = Step(CrawlState(facts, frontier, Health(0, 0.0)), critic=WordCritic(), strategy=strategy, scope=Scope())
+        state = CrawlState(facts, frontier, Health(0, 0.0), Forecaster(strategy))
+        step = Step(state, critic=WordCritic(), strategy=strategy, scope=Scope())
         waiting(facts, step, options.waiting)
         before = resident()
         runs = [asyncio.run(sweep(facts, frontier, step, strategy)) for _ in range(3)]

@@ -84,6 +84,7 @@ class StopConfig(Table, frozen=True):
     pages: Positive | None = None
     seconds: Seconds | None = None
     bytes: Positive | None = None  # of page bodies
+    least_yield: Annotated[float, Meta(ge=0, le=1)] | None = field(default=None, name="yield")  # see crawl.forecast
 
 
 class UrlsConfig(Table, frozen=True):

@@ -578,6 +578,14 @@ class Rescores(Protocol):
 
 
 @runtime_checkable
+class GivesChances(Protocol):
+    """A strategy whose scores say how likely a link leads to a relevant page. Of others nothing can be forecast."""
+
+    def chances(self, scores: Floats) -> Floats:
+        """The chance of a link with each of these scores, from 0 to 1; a larger score has no smaller chance."""
+
+
+@runtime_checkable
 class Persists(Protocol):
     def parts(self) -> Parts: ...
     def from_parts(self, parts: Parts) -> Self:

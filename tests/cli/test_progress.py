@@ -99,7 +99,7 @@ def test_on_a_pipe_lines_come_while_no_page_does(monkeypatch: pytest.MonkeyPatch
     lines = crawled(Console(file=StringIO(), width=80), ticks=3).splitlines()
     stuck = [line for line in lines if line.startswith("try: 2 of 6 pages, ")]
     assert len(stuck) >= 3
-    assert "harvest 1.000 (last 100: 1.000)" in stuck[-1]
+    assert "harvest 1.000 (last 100: 1.000; critic's estimate)" in stuck[-1]
     assert "waiting on 2 hosts, failures: timeout=1" in stuck[-1]
     assert lines[-1].startswith("try: 6 of 6 pages")
     assert all(line.isprintable() for line in lines)

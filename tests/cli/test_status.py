@@ -18,9 +18,11 @@ from forager.cli import app
 from forager.cli.status import IN_WORDS, in_words
 from forager.store import Catalogue, Store
 from forager.store.schema import open_database
-from forager.store.status import read_status
+from forager.store.status import FORECAST, ForecastNote, read_forecast, read_status
+from forager.strategies import STRATEGIES
 from forager.types import Reason
 from forager.web.urls import site
+from tests.crawl.test_forecast import Hopeful
 from tests.lab.warc import write_web
 
 WORDS = ("rock", "nest")
@@ -67,15 +69,16 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_person_reads_it(project: Path) -> None:
     told = run("status", str(project))
     assert f"{project}: no crawl runs; forager crawl {project} goes on" in told
-    assert re.search(r"pages +16  8 of them relevant \(0.5 or more\), harvest 0\.500\n", told)
+    assert re.search(r"pages +16  8 of them relevant \(0.5 or more\)\nharvest +0\.500  critic's estimate\n", told)
     assert re.search(r"requests +20  without", told)
     assert re.search(r"waiting +0  of 20 URLs on 2 hosts\n", told)
+    assert re.search(r"forecast +none  the scores of this strategy are no chances\n", told)
     assert re.search(r"requests that brought no page\n  not found \(404 or 410\) +4\n", told)
     assert re.search(r"sites with most pages\n  a.test +8\n  b.test +8\n", told)
     assert re.search(r"on disk\n(  .+ MB\n)+", told)
     assert re.search(r"\n    1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC +\d:\d\d:\d\d +5 pages  the budget of 5 pages", told)
     assert re.search(r"\n    2  .* +11 pages  nothing is left to fetch\n", told)
-    assert not re.search(r"[{}']|Holder|datetime", told)  # no Python
+    assert not re.search(r"[{}']|Holder|datetime", told.replace("critic's", ""))  # no Python
 
 
 def test_programs_get_the_same_figures(project: Path) -> None:
@@ -88,6 +91,7 @@ def test_programs_get_the_same_figures(project: Path) -> None:
     assert row["sites"] == {"a.test": 8, "b.test": 8}
     assert row["running"] is None
     assert row["topics"] == {}
+    assert (row["forecast"], row["corrected_harvest"], row["labels"]) == (None, None, 0)
     assert row["bytes"]
     assert row["disk"]["crawl.sqlite"] > 0
     assert [(each["pages"], each["reason"]) for each in row["sessions"]] == [
@@ -95,6 +99,34 @@ def test_programs_get_the_same_figures(project: Path) -> None:
         (11, "nothing is left to fetch"),
     ]
     assert set(row["sessions"][0]) == {"began", "ended", "version", "reason", "pages", "answers"}
+
+
+def test_a_strategy_that_gives_chances_has_a_forecast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(STRATEGIES, "hopeful", Hopeful)
+    links = "".join(f"<a href='/{n}-{'bird' if n < 60 else 'stone'}'>x</a>" for n in range(400))
+    names = ["0", *(f"{n}-{'bird' if n < 60 else 'stone'}" for n in range(400))]
+    pages = {f"http://b.test/{name}": ("", f"{'nest' if 'bird' in name else 'rock'} {name}") for name in names[1:]}
+    write_web(tmp_path / "web", {"http://b.test/0": ("", f"nest {links}"), **pages})
+    seeds = CONFIG.replace('"http://www.a.test/0", "http://b.test/0"', '"http://b.test/0"').format(pages=110)
+    (tmp_path / "forager.toml").write_text(f'strategy.name = "hopeful"\n{seeds}')
+    run("crawl", str(tmp_path))
+    told = run("status", str(tmp_path))
+    assert re.search(r"\nforecast +\d+  relevant pages in the next 291 fetches \(\d+ to \d+, 80 %\)\n", told)
+    found = re.search(
+        r"\nfound +(\d+)%  of the relevant pages within reach \(\d+% to \d+%, 80 %\), as of 110 fetches", told
+    )
+    assert found
+    assert int(found[1]) >= 60  # all 61 are
+    row = json.loads(run("status", str(tmp_path), "--json"))["forecast"]
+    assert (row["made"], row["fetches"], row["found"]) == (110, 291, 61)
+    assert row["low"] < row["expected"] < row["high"] < 60
+    assert row["share_low"] < row["share"] < row["share_high"]
+
+
+def test_a_damaged_note_is_no_forecast(project: Path, tmp_path: Path) -> None:
+    (tmp_path / FORECAST).write_text("{")
+    assert read_forecast(tmp_path) == ForecastNote()
+    assert read_forecast(tmp_path / "nowhere") == ForecastNote()
 
 
 def test_what_waits_is_counted_in_the_middle(project: Path, tmp_path: Path) -> None:

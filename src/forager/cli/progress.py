@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from forager.cli.terminal import duration, plain
+from forager.collection.harvest import HarvestCorrection
 from forager.crawl.loop import Crawl
 from forager.types import Visit
 
@@ -25,13 +26,14 @@ EVERY = 5.0  # seconds between two plain lines
 SHORT = 0.25  # seconds between two changes on a terminal
 WINDOW = 60.0  # seconds over which the rate is taken
 WIDTH = 40  # of the bar
+NOT_CORRECTED = HarvestCorrection()
 
 
 class CrawlView:
     """A crawl that goes on, in words."""
 
-    def __init__(self, crawl: Crawl, title: str = "") -> None:
-        self._crawl, self._title = crawl, title
+    def __init__(self, crawl: Crawl, title: str = "", correction: HarvestCorrection = NOT_CORRECTED) -> None:
+        self._crawl, self._title, self._correction = crawl, title, correction
         self._start = time.monotonic()
         self._counts = deque([(self._start, crawl.stats.pages)])  # of the last seconds: when, and how many pages
         self.visit: Visit | None = None  # the last one
@@ -85,8 +87,8 @@ class CrawlView:
         stats, waits = self._crawl.stats, self.waits_for
         misses = " ".join(f"{reason}={count}" for reason, count in stats.misses.most_common()) or "none"
         return plain(
-            f"{self._title}{self._pages()}, {self.rate:.1f}/s, {self._times()}, harvest {stats.harvest:.3f} "
-            f"(last 100: {stats.recent_harvest:.3f}), {len(self._crawl.frontier)} waiting on "
+            f"{self._title}{self._pages()}, {self.rate:.1f}/s, {self._times()}, harvest {self._harvest():.3f} "
+            f"(last 100: {self._recent():.3f}; {self._correction.words}), {len(self._crawl.frontier)} waiting on "
             f"{self._crawl.facts.addresses.host_count} hosts, failures: {misses}{f'; {waits}' if waits else ''}"
         )
 
@@ -97,7 +99,7 @@ class CrawlView:
         rows = {
             "pages": f"{self._title}{self._pages()}   {self.rate:.1f}/s",
             "time": self._times(),
-            "harvest": f"{stats.harvest:.3f}   last 100: {stats.recent_harvest:.3f}",
+            "harvest": f"{self._harvest():.3f}   last 100: {self._recent():.3f}   {self._correction.words}",
             "waiting": f"{len(self._crawl.frontier):,} links on {self._crawl.facts.addresses.host_count:,} hosts",
             "failures": ", ".join(f"{count} {reason}" for reason, count in stats.misses.most_common(5)) or "none",
             "now": waits or (f"{visit.judgement.relevance:.2f} {visit.page.url}"[:100] if visit else ""),
@@ -108,6 +110,14 @@ class CrawlView:
         for name, value in rows.items():
             shown.add_row(name, Text(plain(value)))
         return shown
+
+    def _harvest(self) -> float:
+        stats = self._crawl.stats
+        return self._correction.mean(stats.levels) if self._correction.labels and stats.pages else stats.harvest
+
+    def _recent(self) -> float:
+        recent = self._crawl.stats.recent
+        return float(self._correction([*recent]).mean()) if recent else 0.0
 
     def _pages(self) -> str:
         budget = self._crawl.config.stop.pages
@@ -125,8 +135,8 @@ class Progress:
     this, because only there the crawl may be looked at.
     """
 
-    def __init__(self, console: Console, title: str = "") -> None:
-        self._console, self._title = console, title
+    def __init__(self, console: Console, title: str = "", correction: HarvestCorrection = NOT_CORRECTED) -> None:
+        self._console, self._title, self._correction = console, title, correction
         self._view: CrawlView | None = None  # None: no crawl has begun
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
         self._timer: asyncio.TimerHandle | None = None
@@ -148,7 +158,7 @@ class Progress:
 
     def began(self, crawl: Crawl) -> None:
         """Show this crawl from now on. Called inside the event loop that runs it."""
-        self._view = CrawlView(crawl, self._title)
+        self._view = CrawlView(crawl, self._title, self._correction)
         if self._timer:
             self._timer.cancel()
         self._wait()

@@ -20,6 +20,7 @@ from forager.cli.topics import critic_with_progress
 from forager.collection.courses.export import COURSES, export_courses
 from forager.collection.export import FORMATS
 from forager.collection.export import export as export_collection
+from forager.collection.harvest import harvest_correction
 from forager.config import read_config
 from forager.crawl.folder import read_seeds
 from forager.crawl.loop import Crawl
@@ -83,7 +84,7 @@ def crawl(
 
 async def _crawl_project(project: Project, verbose: int, refresh: bool) -> CrawlStats:
     trained = await critic_with_progress(project)
-    with Progress(err) as progress:
+    with Progress(err, correction=harvest_correction(project.folder)) as progress:
         running = asyncio.current_task()
         tallies: list[CrawlStats] = []
         before: Counter[str] = Counter()

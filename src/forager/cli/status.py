@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from forager.cli.terminal import JsonObject, ProjectFolder, duration, put, put_json
+from forager.collection.harvest import HarvestCorrection, harvest_correction
 from forager.project import Project
 from forager.store import Catalogue, CrawlSession, ProjectStatus
+from forager.store.status import ForecastNote
 from forager.topics.topic_critic import found_by_topic
 from forager.types import RELEVANT, Reason
 from forager.web.traps import TrapReport
@@ -52,11 +55,11 @@ def status(project: ProjectFolder, as_json: JsonObject = False) -> None:
     """Show what a project has done so far, also while it is being crawled."""
     with Catalogue(project) as catalogue:
         found = catalogue.status()
-    topics = found_by_topic(Project(project))
+    topics, correction = found_by_topic(Project(project)), harvest_correction(project)
     if as_json:
-        put_json(_row(found, topics))
+        put_json(_row(found, topics, correction))
         return
-    _show_head(project, found)
+    _show_head(project, found, correction)
     for title, rows in _sections(found, topics):
         if rows:
             put()
@@ -66,14 +69,36 @@ def status(project: ProjectFolder, as_json: JsonObject = False) -> None:
                 put(f"  {name:<{widest}}  {value}")
 
 
-def _show_head(project: Path, found: ProjectStatus) -> None:
+def _show_head(project: Path, found: ProjectStatus, correction: HarvestCorrection) -> None:
     running = f"a crawl runs: {found.running}" if found.running else f"no crawl runs; forager crawl {project} goes on"
-    harvest = "" if math.isnan(found.relevance) else f", harvest {found.relevance:.3f}"
     put(f"{project}: {running}")
     put()
-    put(f"pages     {found.pages:>12,}  {found.relevant:,} of them relevant ({RELEVANT} or more){harvest}")
+    put(f"pages     {found.pages:>12,}  {found.relevant:,} of them relevant ({RELEVANT} or more)")
+    harvest = _harvest(found, correction)
+    if math.isfinite(harvest):
+        put(f"harvest   {harvest:>12.3f}  {correction.words}")
     put(f"requests  {found.requests:>12,}  without those for robots.txt")
     put(f"waiting   {found.waiting:>12,}  of {found.urls:,} URLs on {found.hosts:,} hosts")
+    for line in _forecast(found.forecast):
+        put(line)
+
+
+def _harvest(found: ProjectStatus, correction: HarvestCorrection) -> float:
+    return correction.mean(found.levels) if correction.labels else found.relevance
+
+
+def _forecast(note: ForecastNote) -> Iterator[str]:
+    """What the crawl may expect, in two lines; or why nobody knows, in one."""
+    said = note.forecast
+    if said is None:
+        if note.why_not:
+            yield f"forecast  {'none':>12}  {note.why_not}"
+        return
+    brings = f"{said.low:.0f} to {said.high:.0f}"
+    yield f"forecast  {said.expected:>12,.0f}  relevant pages in the next {said.fetches} fetches ({brings}, 80 %)"
+    shares = f"{said.share_low:.0%} to {said.share_high:.0%}"
+    as_of = f"as of {said.made:,} fetches, by the critic"
+    yield f"found     {said.share:>12.0%}  of the relevant pages within reach ({shares}, 80 %), {as_of}"
 
 
 # ---- sections -------------------------------------------------------------------------------------------------------
@@ -117,7 +142,8 @@ def _session(number: int, session: CrawlSession, found: ProjectStatus) -> Row:
 # ---- for programs ---------------------------------------------------------------------------------------------------
 
 
-def _row(found: ProjectStatus, topics: Mapping[str, int]) -> dict[str, Any]:
+def _row(found: ProjectStatus, topics: Mapping[str, int], correction: HarvestCorrection) -> dict[str, Any]:
+    corrected = _harvest(found, correction)
     return {
         "pages": found.pages,
         "relevant": found.relevant,
@@ -128,6 +154,9 @@ def _row(found: ProjectStatus, topics: Mapping[str, int]) -> dict[str, Any]:
         "waiting": found.waiting,
         "hosts": found.hosts,
         "harvest": found.relevance if math.isfinite(found.relevance) else None,
+        "corrected_harvest": corrected if correction.labels and math.isfinite(corrected) else None,
+        "labels": correction.labels,
+        "forecast": asdict(found.forecast.forecast) if found.forecast.forecast else None,
         "topics": dict(topics),
         "sites": dict(found.sites),
         "bytes": dict(found.bytes),

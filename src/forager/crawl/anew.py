@@ -56,6 +56,7 @@ def score_anew(
         if len(judged) >= GROUP:
             put()
     put()
+    state.forecaster.forget()  # it has seen the scores of before
     step.sweep()  # what waits gets the scores of the newest model
     StoreKeeper(store, state, strategy, VirtualClock()).checkpoint(now=True)
     return state.stats.pages

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from forager.clock import Clock, VirtualClock, WallClock
 from forager.config import CrawlConfig
+from forager.crawl.forecast import check_yield
 from forager.crawl.step import LinkLimits
 from forager.critics import make_critic
 from forager.errors import ForagerError
@@ -82,6 +83,7 @@ def strategy_of(config: CrawlConfig, critic: Critic, query: Query | None = None)
     known = {"critic": critic, "classes": critic.classes, "focus": critic.focus, "query": query, "sample": query.sample}
     given = {"seed": config.seed, **known}
     strategy = make_strategy(config.strategy.name, given, config.strategy.options)
+    check_yield(config.stop.least_yield, strategy)
     if config.strategy.model is None:
         return strategy
     if not isinstance(strategy, Persists):

@@ -3,7 +3,8 @@
 forager.toml   the configuration          seeds.txt       seeds, one a line, besides those of the configuration
 crawl.sqlite   facts and catalogue        links.bin, warc/, checkpoints/
 search.sqlite  can be rebuilt             lock            held while a crawl runs
-traps.json     the traps found so far     log/, told.json what happened; what a webhook was told
+traps.json     the traps found so far     forecast.json   what to expect
+log/           what happened              told.json       what a webhook was told
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from forager.errors import ForagerError, unknown
 from forager.files import writing
 from forager.learn.tfidf import Query
 from forager.store import ReturnedUrl, SeenPage, Store
-from forager.store.status import write_traps
+from forager.store.status import ForecastNote, write_forecast, write_traps
 from forager.types import Critic, Fetcher, Reason, Visit
 from forager.watch import open_log, serve_metrics
 from forager.web.urls import RULES
@@ -40,7 +41,7 @@ Began: TypeAlias = Callable[[Crawl, list[str]], None]  # told the crawl, and not
 Each: TypeAlias = Callable[[Visit], None]  # told each page
 
 CONFIG, SEEDS = "forager.toml", "seeds.txt"
-NOTED = 30.0  # seconds between two notes of the traps that were found
+NOTED = 30.0  # seconds between two notes of what a crawl knows
 
 
 class CrawlFolder:
@@ -173,23 +174,26 @@ class CrawlFolder:
                     each(visit)
                     if clock.now() - noted >= NOTED:
                         noted = clock.now()
-                        self._note_traps(crawl)
+                        self._note(crawl)
         except asyncio.CancelledError:
             crawl.stats.stopped = "stopped at once"
             raise
         finally:
             reason = crawl.stats.stopped or "failed"
-            self._note_traps(crawl)
+            self._note(crawl)
             store.end_session(session, reason)
             log.info("session ended", pages=crawl.stats.pages, requests=crawl.stats.requests, reason=reason)
             if crawl.stats.stopped:  # else a step has failed, and the strategy may know what is not stored
                 crawl.checkpoint()
 
-    def _note_traps(self, crawl: Crawl) -> None:
+    def _note(self, crawl: Crawl) -> None:
+        """Note traps and forecast, for `forager status`."""
+        forecaster = crawl.state.forecaster
         try:
             write_traps(self.folder, crawl.state.traps.report())
+            write_forecast(self.folder, ForecastNote(forecaster.forecast(crawl.frontier), forecaster.why_not))
         except ForagerError as error:
-            crawl.log.warning("traps not noted", error=str(error))
+            crawl.log.warning("not noted", error=str(error))
 
     def _store(self, clock: Clock) -> Store:
         settings = self.config.store

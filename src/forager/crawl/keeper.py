@@ -11,6 +11,7 @@ from forager.store.journal import checkpoint_of, record_of
 from forager.types import FIRST_OF_ALL, Answer, Persists, Strategy, Taken
 
 CHECKPOINT = 1_000  # pages between two checkpoints of a strategy
+FORECASTER = "forecaster"  # the part of a checkpoint that it is
 
 
 class Keeper(Protocol):
@@ -83,5 +84,6 @@ class StoreKeeper:
             return
         frontier, seq = self._state.frontier, self._store.last_seq
         waiting = frontier.waiting
-        self._store.checkpoint(seq, checkpoint_of(self._learner.parts(), waiting, frontier.scores(waiting)))
+        parts = checkpoint_of(self._learner.parts(), waiting, frontier.scores(waiting))
+        self._store.checkpoint(seq, {**parts, FORECASTER: self._state.forecaster.parts()})
         self._last = LastCheckpoint(seq, self._state.stats.pages)

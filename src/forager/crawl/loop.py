@@ -214,6 +214,7 @@ class Crawl:
     async def _visits(self, asker: Asker) -> AsyncGenerator[Visit, None]:
         self.stats.stopped, self._running = "", True
         self._stopping_since, self._stopped = None, asyncio.get_running_loop().create_future()
+        self.state.forecaster.look(self.frontier)
         start = self._clock.now()
         try:
             while True:
@@ -225,6 +226,7 @@ class Crawl:
                 for visit in await self._landed(due, start):
                     yield visit
                     self._sweep_if_due()
+                self.state.forecaster.look_if_due(self.frontier)
                 self._commit_if_due()
                 self._sweeps.check()
                 if self._stopping_since is not None and self._clock.now() - self._stopping_since >= GRACE:
@@ -383,9 +385,10 @@ class Crawl:
 
     def _enough(self, in_flight: int) -> str:
         """Why no more pages may be asked for, in words; "" if they may."""
-        most = self.config.stop.pages
-        spent = most is not None and self.stats.pages + in_flight >= most
-        return f"the budget of {most} pages is used up" if spent else ""
+        stop = self.config.stop
+        if stop.pages is not None and self.stats.pages + in_flight >= stop.pages:
+            return f"the budget of {stop.pages} pages is used up"
+        return self.state.forecaster.too_little(stop.least_yield)
 
 
 def _nothing(seq: int) -> None:

@@ -21,7 +21,7 @@ from forager.clock import Clock
 from forager.config import CrawlConfig
 from forager.crawl.build import link_limits_of, rules_of, scope_of, seeds_of
 from forager.crawl.health import MAY_PASS
-from forager.crawl.keeper import LastCheckpoint, StoreKeeper
+from forager.crawl.keeper import FORECASTER, LastCheckpoint, StoreKeeper
 from forager.crawl.loop import Crawl
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Arrival, Reader, Step
@@ -79,6 +79,8 @@ def resume(
         if checkpoint and record.seq == checkpoint[0]:
             state.frontier.reorder(checkpoint[1]["waiting"], checkpoint[1]["scores"])
             last = LastCheckpoint(record.seq, state.stats.pages)
+            if FORECASTER in checkpoint[1]:  # those of earlier versions have none
+                state.forecaster.recall(checkpoint[1][FORECASTER])
     _sow_new(store, state, step, seeds)
     _drop_out_of_scope(state, scope)
     keeper = StoreKeeper(store, state, strategy, clock, last)
@@ -155,6 +157,8 @@ class Playback:
             if record.outcome != "retry":
                 state.frontier.drop(np.array([record.asked, record.answered], np.int32))
                 self._take_in(record, trace)
+                if record.seq > self.learnt:
+                    state.forecaster.look_if_due(state.frontier)
             if record.detail == UNFINISHED:  # until the last part is on record, all of it is asked for again
                 step.ask_again([ReturnedUrl(record.asked, record.score, "listing")])
             yield record

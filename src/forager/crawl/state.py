@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from forager.config import FrontierConfig
+from forager.crawl.forecast import Forecaster
 from forager.crawl.health import Health
 from forager.crawl.stats import CrawlStats
 from forager.frontier import Budgets, LaneFrontier, Twins
@@ -21,11 +22,12 @@ from forager.web.traps import Traps
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrawlState:
-    """Facts, order, how the hosts are, which pages are alike and which URLs are traps, and figures."""
+    """Facts, order, how the hosts are, what to expect, which pages are alike and which URLs are traps, and figures."""
 
     facts: Facts
     frontier: LaneFrontier
     health: Health
+    forecaster: Forecaster
     twins: Twins = field(default_factory=Twins)
     traps: Traps = field(default_factory=Traps)
     stats: CrawlStats = field(default_factory=CrawlStats)
@@ -48,4 +50,5 @@ class CrawlState:
             Facts(strategy.combine, evidence=isinstance(strategy, Learns), folder=folder),
             LaneFrontier(strategy.combine, budgets=budgets, rest_until=rest_until),
             Health(limits.retries, limits.patience),
+            Forecaster(strategy),
         )

@@ -20,6 +20,7 @@ class CrawlStats:
     bytes: int = 0  # of page bodies
     relevance: float = 0.0  # summed over the pages, by the critic
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))  # relevance of the latest pages
+    levels: Counter[int] = field(default_factory=Counter)  # pages by their relevance in hundredths
     misses: Counter[Reason] = field(default_factory=Counter)
     passed: Counter[Reason] = field(default_factory=Counter)  # answers whose links are followed, but that are no pages
     revisits: Counter[str] = field(default_factory=Counter)  # of pages that we have: same, changed, gone
@@ -44,6 +45,7 @@ class CrawlStats:
         self.pages += 1
         self.relevance += relevance
         self.recent.append(relevance)
+        self.levels[round(100 * relevance)] += 1
 
     def figures(self, waiting: int, hosts: int, in_flight: int) -> CrawlFigures:
         """For whoever watches the crawl."""

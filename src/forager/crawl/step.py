@@ -23,6 +23,7 @@ from forager.crawl.sweep import Sweep
 from forager.store.records import ReturnedUrl
 from forager.types import (
     FIRST_OF_ALL,
+    RELEVANT,
     Answer,
     Candidate,
     Critic,
@@ -52,6 +53,7 @@ from forager.web.scope import Scope
 from forager.web.traps import LOOKED_AT
 
 HOPS = 5  # redirects followed one after the other
+NOT_ASKED = {Reason.ROBOTS, Reason.FORBIDDEN, Reason.TRAP}  # of misses that cost no request
 Reader: TypeAlias = Callable[[Fetch], Page | Failure]  # page.parse, or a cache before it
 
 
@@ -166,6 +168,9 @@ class Step:
         facts.found(trace.id, ids, scored, self.offer(ids, scored.scores))
         if arrival.likeness and not again:
             self._remember(arrival, judgement.relevance, arrival.brought or range(before, len(facts.addresses)))
+        if not (again or arrival.unfinished):
+            relevant = not arrival.passing and judgement.relevance >= RELEVANT
+            self._state.forecaster.saw(trace.score, relevant=relevant)
         if arrival.scored:
             return None
         if self._keep:
@@ -300,6 +305,8 @@ class Step:
         if self._learner and not learnt:
             self._learner.observe(miss, evidence)
         self._stats.misses[miss.reason] += 1
+        if miss.reason not in NOT_ASKED:
+            self._state.forecaster.saw(miss.trace.score, relevant=False)
         return miss
 
     def redirect(self, answer: Redirect, candidate: Candidate, trace: Trace) -> Miss | None:

@@ -73,6 +73,11 @@ class LaneFrontier:
         return np.flatnonzero(self._links.flags.view & WAITING).astype(np.int32)
 
     @property
+    def waiting_scores(self) -> Floats:
+        """The scores of all that waits, in the order of `waiting`."""
+        return scores_of(self._links.rank.view[self._links.flags.view & WAITING != 0])
+
+    @property
     def done(self) -> Ids:
         """Ids of all links that were taken or dropped, ascending."""
         return np.flatnonzero(self._links.flags.view & DONE).astype(np.int32)

@@ -21,15 +21,20 @@ from forager.web.traps import TrapReport
 from forager.web.urls import site
 
 MOST_SITES = 10  # that are listed
-TRAPS = "traps.json"
+TRAPS, FORECAST = "traps.json", "forecast.json"
 _NOT_ASKED = (Reason.ROBOTS, Reason.FORBIDDEN)
 _PARTS = (
     "SELECT session, outcome, reason, count(*), count(relevance), total(relevance), total(relevance >= ?),"
     " max(asked_at) FROM visit GROUP BY session, outcome, reason"
 )
+_IS_OLDER = "EXISTS (SELECT 1 FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page' AND w.seq > v.seq)"
 _OLDER = (
     "SELECT count(*), count(relevance), total(relevance), total(relevance >= ?) FROM visit v WHERE outcome = 'page'"
-    " AND EXISTS (SELECT 1 FROM visit w WHERE w.answered = v.answered AND w.outcome = 'page' AND w.seq > v.seq)"
+    f" AND {_IS_OLDER}"
+)
+_LEVELS = (
+    "SELECT CAST(round(100 * relevance) AS INTEGER), count(*) FROM visit v WHERE outcome = 'page'"
+    " AND relevance IS NOT NULL {} GROUP BY 1"
 )
 
 
@@ -40,6 +45,29 @@ class SessionFigures:
     answers: int = 0
     pages: int = 0
     last: datetime | None = None  # when its last answer was asked for; None: it had none
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a crawl may expect. Relevant is what the critic takes for relevant; intervals hold with a chance of 80 %."""
+
+    made: int  # fetches until then
+    fetches: int  # that are forecast
+    expected: float  # relevant pages that they will bring
+    low: float
+    high: float
+    found: int  # relevant pages so far
+    share: float  # of the relevant pages that can be reached
+    share_low: float
+    share_high: float
+
+
+@dataclass(frozen=True)
+class ForecastNote:
+    """The last forecast of a crawl, or why there is none."""
+
+    forecast: Forecast | None = None
+    why_not: str = ""  # "": nobody has tried
 
 
 @dataclass(frozen=True)
@@ -54,12 +82,14 @@ class ProjectStatus:
     pages: int
     relevant: int  # pages that are at least RELEVANT
     relevance: float  # mean over the pages; nan: none was judged
+    levels: Mapping[int, int]  # pages by their relevance in hundredths
     sites: Mapping[str, int]  # pages by site, the largest first
     bytes: Mapping[str, int]  # by file that is committed
     disk: Mapping[str, int]  # bytes by file or folder of the project
     sessions: tuple[CrawlSession, ...]
     figures: Mapping[int, SessionFigures]  # by session
     traps: tuple[TrapReport, ...]  # as the last session has noted them
+    forecast: ForecastNote  # as the last session has noted it
     running: LockHolder | None
 
     @property
@@ -107,12 +137,14 @@ def read_status(db: sqlite3.Connection, folder: Path) -> ProjectStatus:
         pages=sum(part.answers for part in pages) - older.answers,
         relevant=int(sum(part.relevant for part in pages) - older.relevant),
         relevance=(sum(part.relevance for part in pages) - older.relevance) / judged if judged else NAN,
+        levels=_levels(db, again=older.answers > 0),
         sites=dict(_sites(db, again=older.answers > 0)),
         bytes=dict(one("SELECT name, length FROM file ORDER BY name")),
         disk=_disk(folder),
         sessions=sessions,
         figures=_figures(parts),
         traps=read_traps(folder),
+        forecast=read_forecast(folder),
         running=holder(folder),
     )
 
@@ -134,6 +166,13 @@ def _figures(parts: list[_Part]) -> dict[int, SessionFigures]:
         )
         for session in {part.session for part in parts}
     }
+
+
+def _levels(db: sqlite3.Connection, *, again: bool) -> dict[int, int]:
+    levels = Counter(dict(db.execute(_LEVELS.format(""))))
+    if again:
+        levels.subtract(dict(db.execute(_LEVELS.format(f"AND {_IS_OLDER}"))))
+    return dict(sorted(levels.items()))
 
 
 def _settled(db: sqlite3.Connection) -> int:
@@ -183,6 +222,19 @@ def read_traps(folder: Path) -> tuple[TrapReport, ...]:
         return msgspec.json.decode((folder / TRAPS).read_bytes(), type=tuple[TrapReport, ...])
     except (OSError, msgspec.MsgspecError):
         return ()
+
+
+def write_forecast(folder: Path, note: ForecastNote) -> None:
+    """Note what a crawl may expect, for people."""
+    replace_whole(folder / FORECAST, msgspec.json.format(msgspec.json.encode(note)), sync=False)
+
+
+def read_forecast(folder: Path) -> ForecastNote:
+    """The forecast that was noted; an empty one if nobody has, or if the note is damaged."""
+    try:
+        return msgspec.json.decode((folder / FORECAST).read_bytes(), type=ForecastNote)
+    except (OSError, msgspec.MsgspecError):
+        return ForecastNote()
 
 
 def _disk(folder: Path) -> dict[str, int]:

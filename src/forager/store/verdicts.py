@@ -111,6 +111,13 @@ def read_reviews(project: Path) -> dict[str, dict[str, PageVerdict]]:
     return dict(sorted(reviews.items()))
 
 
+def read_verdicts(project: Path) -> list[PageVerdict]:
+    """All verdicts, of every use. The last line of a judge about a page counts."""
+    labels = (found for found in (*_old_labels(project / OLD_LABELS), *_read(project / FILE)))
+    taught = {(found.judge, found.url): found for found in labels if found.use is VerdictUse.TEACH}
+    return [*taught.values(), *(found for given in read_reviews(project).values() for found in given.values())]
+
+
 # ---- what a user writes ---------------------------------------------------------------------------------------------
 
 

@@ -160,6 +160,9 @@ class Weigher:
         )
         return np.stack(columns, axis=1).astype(np.float32)
 
+    def chances(self, scores: Floats) -> Floats:
+        return np.asarray(1 / (1 + np.exp(-scores)), np.float32)
+
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
         """What each signal adds to the score of a link, beside a link of the usual kind."""
         signals = self._so_far.signals(self._rows(visit.take([link])))[0]
