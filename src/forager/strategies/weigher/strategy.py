@@ -16,6 +16,7 @@ told the sample apart, p and q being their average precisions there:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Self
@@ -28,6 +29,7 @@ from forager.strategies.weigher.combiner import Combiner, load_weights
 from forager.strategies.weigher.meaning import LearntMeaning, TopicMeaning, packed
 from forager.strategies.weigher.place import LinkPlace, Success, host_key, logit, place_keys
 from forager.strategies.weigher.signals import NAMES, WIDTH, CrawlSoFar, LinkRows
+from forager.strategies.weigher.telling import tell
 from forager.strategies.weigher.words import LearntWords, TopicWords, words_to_learn
 from forager.types import (
     BEST,
@@ -44,6 +46,7 @@ from forager.types import (
     Terms,
     Visit,
     Waiting,
+    WaitingBatch,
 )
 from forager.web.text import terms, url_text
 
@@ -161,10 +164,21 @@ class Weigher:
         return np.stack(columns, axis=1).astype(np.float32)
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
-        """What each signal adds to the score of a link, beside a link of the usual kind."""
-        signals = self._so_far.signals(self._rows(visit.take([link])))[0]
-        added = zip(NAMES, self._combiner.added(signals).tolist(), strict=True)
-        return sorted(((name, weight) for name, weight in added if weight), key=lambda said: -abs(said[1]))
+        """The link as it is seen from this page alone."""
+        return self._tell(self._rows(visit.take([link])))
+
+    def explain_rows(self, rows: WaitingBatch) -> list[tuple[str, float]]:
+        return self._tell(LinkRows.of(rows.state, rows.clues, rows.sources, _ONE))
+
+    def _tell(self, rows: LinkRows) -> list[tuple[str, float]]:
+        signals, usual = self._so_far.signals(rows), self._combiner.usual
+        score, bias = self._combiner(np.concatenate((signals, usual[None]))).tolist()
+        added = self._combiner.added(signals[0]).tolist()
+        return tell(NAMES, signals[0].tolist(), usual.tolist(), added, bias=bias, score=score)
+
+    @staticmethod
+    def expected(score: float) -> float:
+        return 1 / (1 + math.exp(-score))
 
     # ---- keeping
 
