@@ -74,19 +74,18 @@ def _project_and_url(words: Sequence[str]) -> tuple[Project, str]:
 
 def _sections(story: LinkStory) -> Iterator[tuple[str, Sequence[str]]]:
     """Titles and lines."""
-    yield f"{story.url} {_fate(story)}", [*_finding(story), *_standing(story), *_worth(story)]
+    yield f"{story.url} {_fate(story)}", [*_finding(story), *_worth(story), *_standing(story)]
     yield "the way to it", [_step(step) for step in story.way]
     lines = _rounded(story.signals[:EXPLAINED], story.score_now)
-    if not lines:
-        return
     total = [_weighed("its score, in all", story.score_now)] if story.adds_up else []
-    if story.place is None or not story.adds_up:
-        yield f"what makes its score, {_by(story)}", [*(_weighed(*line) for line in lines), *total]
-        return
-    against = sorted((line for line in lines if line[1] < 0), key=lambda line: line[1])
-    speaks = sorted((line for line in lines if line[1] >= 0), key=lambda line: -line[1])
-    yield f"what holds its score down, {_by(story)}", [_weighed(*line) for line in against]
-    yield "what speaks for it", [*(_weighed(*line) for line in speaks), *total]
+    if lines and story.place and story.adds_up:
+        against = sorted((line for line in lines if line[1] < 0), key=lambda line: line[1])
+        speaks = sorted((line for line in lines if line[1] >= 0), key=lambda line: -line[1])
+        yield f"what holds its score down, {_by(story)}", [_weighed(*line) for line in against] or ["nothing"]
+        yield "what speaks for it", [*([_weighed(*line) for line in speaks] or ["nothing"]), *total]
+    elif lines:
+        title = "what its score would be made of now" if story.adds_up else "what makes its score"
+        yield f"{title}, {_by(story)}", [*(_weighed(*line) for line in lines), *total]
 
 
 def _fate(story: LinkStory) -> str:
@@ -126,13 +125,14 @@ def _standing(story: LinkStory) -> Iterator[str]:
         )
     else:
         yield f"it is the first of the {place.waiting:,} links that wait"
-    if place.followed and math.isfinite(story.score):
+    if place.followed:
         low, high = min(place.followed), max(place.followed)
-        yield f"its score is {story.score:.2f}; the last links that were followed had {low:.2f} to {high:.2f}"
+        best = f"; the best that waits has {place.best:.2f}" if math.isfinite(place.best) else ""
+        yield f"the last links that were followed had scores from {low:.2f} to {high:.2f}{best}"
     if place.rests:
         yield f"its host rests for another {duration(place.rests)}"
     if place.attempts:
-        yield f"it was tried {place.attempts} times in vain, and will be tried again"
+        yield f"times that it was tried in vain: {place.attempts}; it will be tried again"
     yield f"no crawl runs: the last one ended because {place.stopped}" if place.stopped else "a crawl is running"
 
 
@@ -150,12 +150,11 @@ def _worth(story: LinkStory) -> Iterator[str]:
 
 def _by(story: LinkStory) -> str:
     """What the signals were taken from."""
-    if not story.adds_up:
+    if not story.pages_told:
         return "by the page whose link was followed"
-    pages = "1 page" if story.pages_told == 1 else f"{story.pages_told} pages"
-    told = f"by the {pages} it was found on" if story.pages_told else "by the page whose link was followed"
-    behind = f" {story.behind:,} pages ago" if story.behind else ""
-    return f"{told} and what the strategy knew{behind}" if behind else f"{told} and what is known now"
+    pages = "page" if story.pages_told == 1 else f"{story.pages_told} pages"
+    known = f"the strategy knew {story.behind:,} pages ago" if story.behind else "is known now"
+    return f"by the {pages} it was found on and what {known}"
 
 
 def _step(step: Waypoint) -> str:

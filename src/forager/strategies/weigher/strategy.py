@@ -165,16 +165,16 @@ class Weigher:
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
         """The link as it is seen from this page alone."""
-        return self._tell(self._rows(visit.take([link])))
+        return self._tell(self._so_far.signals(self._rows(visit))[link])
 
     def explain_rows(self, rows: WaitingBatch) -> list[tuple[str, float]]:
-        return self._tell(LinkRows.of(rows.state, rows.clues, rows.sources, _ONE))
+        (signals,) = self._so_far.signals(LinkRows.of(rows.state, rows.clues, rows.sources, _ONE))
+        return self._tell(signals)
 
-    def _tell(self, rows: LinkRows) -> list[tuple[str, float]]:
-        signals, usual = self._so_far.signals(rows), self._combiner.usual
-        score, bias = self._combiner(np.concatenate((signals, usual[None]))).tolist()
-        added = self._combiner.added(signals[0]).tolist()
-        return tell(NAMES, signals[0].tolist(), usual.tolist(), added, bias=bias, score=score)
+    def _tell(self, signals: Floats) -> list[tuple[str, float]]:
+        combiner, usual = self._combiner, self._combiner.usual
+        score, bias = combiner(np.stack((signals, usual))).tolist()
+        return tell(NAMES, signals, usual, combiner.added(signals).tolist(), bias=bias, score=score)
 
     @staticmethod
     def expected(score: float) -> float:

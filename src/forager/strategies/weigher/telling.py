@@ -12,6 +12,7 @@ from math import exp, expm1
 from typing import TypeAlias
 
 from forager.strategies.weigher.place import SHRINK
+from forager.types import Floats
 
 SMALL = 0.05  # of all that the lines add; smaller lines are told together
 MOST = 9  # lines, besides the three below
@@ -47,8 +48,8 @@ Say: TypeAlias = Callable[[LinkSignals], str]
 
 def tell(
     names: Sequence[str],
-    signals: Sequence[float],
-    usual: Sequence[float],
+    signals: Floats,
+    usual: Floats,
     added: Sequence[float],
     *,
     bias: float,
@@ -56,7 +57,7 @@ def tell(
 ) -> list[tuple[str, float]]:
     """Sentences with what each adds to the score of a link, the strongest first, after what a usual link has (`bias`).
     Together they are the score. `added`: by each signal, beside a usual link."""
-    link = LinkSignals(dict(zip(names, signals, strict=True)), dict(zip(names, usual, strict=True)))
+    link = LinkSignals(*(dict(zip(names, each.tolist(), strict=True)) for each in (signals, usual)))
     sums: dict[Say, float] = {}
     for name, weight in zip(names, added, strict=True):
         say = SENTENCES[signal_of(name)]
