@@ -111,14 +111,14 @@ def test_what_is_told_adds_up_to_the_score_over_all_pages_with_the_link(crawled:
     names, _ = waiting(tmp_path / "p")
     stories = [story(crawled, name) for name in names]
     firsts = first_scores(tmp_path / "p")
-    assert max(told.pages_told for told in stories) > 1
+    assert max(told.links_told for told in stories) > 1
     for told in stories:
         if told.score == np.inf:
             continue
         assert told.adds_up
         assert told.signals[0][0] == "a usual link"
         assert sum(weight for _, weight in told.signals) == pytest.approx(told.score, abs=1e-4)
-        assert told.pages_told == len(told.found_on)
+        assert told.links_told == len(told.found_on)
         assert told.first_score == pytest.approx(firsts[told.url], abs=1e-6)
 
 
@@ -216,7 +216,7 @@ def test_a_strategy_without_rows_is_asked_about_the_page(tmp_path: Path) -> None
     asyncio.run(project.crawl(fetcher=SmallWeb(pages())))
     told = story(project.folder, waiting_name(project.folder))
     assert told.signals
-    assert (told.pages_told, told.adds_up) == (0, False)
+    assert (told.links_told, told.adds_up) == (0, False)
     assert "what makes its score, by the page whose link was followed" in run("why", str(project.folder), told.url)
 
 

@@ -263,7 +263,7 @@ def test_pooled_signals_are_one_line_and_small_ones_are_told_together() -> None:
         "a usual link",
         "the page it is on is relevant (critic: 0.93)",
         "no page of its host has come so far",
-        "other signals",
+        f"other signals ({len(set(SENTENCES.values())) - 2} small ones)",
     ]
     assert [weight for _, weight in lines] == pytest.approx([-1.5, 1.2, 0.8, 0.03])
 

@@ -150,11 +150,11 @@ def _worth(story: LinkStory) -> Iterator[str]:
 
 def _by(story: LinkStory) -> str:
     """What the signals were taken from."""
-    if not story.pages_told:
+    if not story.links_told:
         return "by the page whose link was followed"
-    pages = "page" if story.pages_told == 1 else f"{story.pages_told} pages"
+    links = "link" if story.links_told == 1 else f"{story.links_told} newest links"
     known = f"the strategy knew {story.behind:,} pages ago" if story.behind else "is known now"
-    return f"by the {pages} it was found on and what {known}"
+    return f"by the {links} to it and what {known}"
 
 
 def _step(step: Waypoint) -> str:

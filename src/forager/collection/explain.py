@@ -92,7 +92,7 @@ class LinkStory:
     relevance: float  # of the page; nan: none
     place: WaitingPlace | None  # None: it does not wait
     signals: Signals  # what makes its score, by what is known now
-    pages_told: int  # pages that the signals were taken from; 0: from the page whose link was followed, as it looks now
+    links_told: int  # links that the signals were taken from; 0: they are those of the page whose link was followed
     adds_up: bool  # whether the signals are the whole score
     behind: int  # pages that came after the strategy was last saved: what it learnt from them does not count
 
@@ -130,7 +130,7 @@ def explain(project: CrawlFolder, url: str, critic: Critic, query: Query | None 
             relevance=entry.relevance if entry else nan,
             place=reading.place(catalogue, project.folder) if waits else None,
             signals=told[0],
-            pages_told=told[1],
+            links_told=told[1],
             adds_up=told[2],
             behind=reading.behind if isinstance(strategy, Persists) else 0,
         )
@@ -281,7 +281,7 @@ def _scope(project: CrawlFolder) -> Scope:
 def _signals(
     project: CrawlFolder, catalogue: Catalogue, reading: _Reading, strategy: Strategy, url: str
 ) -> tuple[Signals, int, bool]:
-    """What makes a score, from how many pages, and whether that is all of it."""
+    """What makes a score, from how many links, and whether that is all of it."""
     rows = reading.rows.batch if reading.rows else None
     if rows is not None and isinstance(strategy, ExplainsRows) and (rows.clues.lengths > 0).any():
         return tuple(strategy.explain_rows(rows)), len(rows.sources), True

@@ -67,9 +67,10 @@ def tell(
         ((say, weight) for say, weight in sums.items() if abs(weight) > least), key=lambda line: -abs(line[1])
     )
     lines = [(USUAL, bias), *((say(link), weight) for say, weight in told[:MOST])]
+    small = f"{OTHERS} ({len(sums) - len(told[:MOST])} small ones)"
     others = sum(sums.values()) - sum(weight for _, weight in told[:MOST])
     cut = score - bias - sum(sums.values())
-    return [*lines, *((name, rest) for name, rest in ((OTHERS, others), (CUT, cut)) if abs(rest) > 1e-4)]
+    return [*lines, *((name, rest) for name, rest in ((small, others), (CUT, cut)) if abs(rest) > 1e-4)]
 
 
 def signal_of(name: str) -> str:
@@ -123,12 +124,12 @@ def _prior(link: LinkSignals) -> str:
 
 
 def _company(link: LinkSignals) -> str:
-    pages = max(round(exp(link.best("parents"))), round(expm1(link.best("inlinks"))) + 1)
-    return "1 page links to it" if pages == 1 else f"{pages} pages link to it"
+    links = max(round(exp(link.best("parents"))), round(expm1(link.best("inlinks"))) + 1)
+    return "1 link leads to it" if links == 1 else f"{links:,} links lead to it"
 
 
 def _kin(link: LinkSignals) -> str:
-    return f"the relevance of the pages that link to it adds up to {expm1(link.best('kin')):.1f}"
+    return f"the relevance of the pages with a link to it adds up to {expm1(link.best('kin')):.1f}"
 
 
 def _menu(link: LinkSignals) -> str:
