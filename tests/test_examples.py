@@ -16,7 +16,7 @@ import pytest
 from forager import Crawl, CrawlConfig
 from forager.clock import VirtualClock
 from forager.config import FrontierConfig
-from forager.store import Catalogue
+from forager.store import Catalogue, RecordedProject
 from tests.network.serving import served
 from tests.small_web import SmallWeb, WordCritic, html, url
 
@@ -80,6 +80,24 @@ def test_project_in_python(settings: Path, tmp_path: Path) -> None:
         pages = list(catalogue.pages())
     assert len(pages) == 20
     assert {page["url"] for page in exported} == {page.url for page in pages if page.relevance >= 0.5}
+
+
+def test_why_a_link(settings: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    settings.write_text(settings.read_text(encoding="utf-8") + '\n[strategy]\nname = "default"\n', encoding="utf-8")
+    best = PAGE.findall(run("project_in_python.py", settings, folder, "http://highpath.web.test/"))[0][1]
+    with RecordedProject(folder) as recorded, Catalogue(folder) as catalogue:
+        texts = [text for chunk in recorded.urls() for text in chunk.texts]
+        ends = [catalogue.why(text)[-1] for text in texts]
+    waits = next(end.url for end in ends if end.outcome == "waiting" and end.depth)  # no seed
+    told = run("why_a_link.py", folder, best, waits)
+    assert re.findall(r"^(\w+)  (\S+)", told, re.MULTILINE) == [("page", best), ("waiting", waits)]
+    ahead, waiting = map(int, re.findall(r"^  (\d+) of (\d+) links that wait come before it$", told, re.MULTILINE)[0])
+    assert 0 <= ahead < waiting
+    lines = re.findall(r"^  ([+-]\d+\.\d\d)  (.+)$", told.partition(f"waiting  {waits}")[2], re.MULTILINE)
+    (score,) = re.findall(r"score (-?\d+\.\d\d)", told.partition(f"waiting  {waits}")[2])
+    assert lines[0][1] == "a usual link"
+    assert sum(float(weight) for weight, _ in lines) == pytest.approx(float(score), abs=0.01 * len(lines))
 
 
 def test_critic_of_your_own(settings: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from forager.collection import Herald
 from forager.collection.courses.export import COURSES, export_courses
-from forager.collection.explain import explain
+from forager.collection.explain import LinkStory, explain
 from forager.collection.export import export
 from forager.collection.rejudge import rejudge
 from forager.crawl.build import rules_of
@@ -107,10 +107,10 @@ class Project(CrawlFolder):
         with Catalogue(self.folder) as catalogue:
             return catalogue.why(url)
 
-    async def explain(self, url: str) -> list[tuple[str, float]]:
-        """The words that made the score of the link by which a URL was found, the strongest first."""
+    async def explain(self, url: str) -> LinkStory:
+        """What became of a URL that was found, and why: what made its score, and why it still waits if it does."""
         trained = await self.train_critic()
-        return explain(self, url, trained.critic, trained.query)
+        return explain(self, self._rules.canonical(url) or url, trained.critic, trained.query)
 
     def search(self, words: str, limit: int = 20, tell: Tell = _nobody) -> list[Hit]:
         """The pages with these words, the best first. The index is brought up to date before."""

@@ -601,6 +601,15 @@ class Explains(Protocol):
         """The words that made the score of one link of the visit, strongest first."""
 
 
+@runtime_checkable
+class ExplainsRows(Protocol):
+    """Explains a link by what travelled with it from all pages that it was found on, as `rescore` sees it."""
+
+    def explain_rows(self, rows: WaitingBatch) -> list[tuple[str, float]]:
+        """Sentences with what each adds to the score of a link, strongest first; together they are the score. All rows
+        lead to the same URL."""
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A link taken from the frontier: a lease on its lane, held in memory only."""

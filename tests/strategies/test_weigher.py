@@ -12,10 +12,12 @@ from forager.strategies.weigher.combiner import Combiner, load_weights
 from forager.strategies.weigher.meaning import LAMBDA, OUTCOME, LearntMeaning, TopicMeaning, nearest, packed, unpacked
 from forager.strategies.weigher.place import FEW, GUESS, SHRINK, LinkPlace, Success, place_keys
 from forager.strategies.weigher.signals import NAMES, SOURCE
+from forager.strategies.weigher.telling import SENTENCES, LinkSignals, signal_of, tell
 from forager.strategies.weigher.words import AROUND, LearntWords, TopicWords, words_to_learn
-from forager.types import Fetch, Floats, Page, Url
+from forager.types import Fetch, Floats, Graph, Page, Ragged, Url, WaitingBatch
 from forager.web.page import parse
 from forager.web.text import terms, url_text
+from tests.visits import visit_of
 
 DRAW = np.random.default_rng(5)
 HERE = Url("http://a.test/birds/")
@@ -241,3 +243,76 @@ def test_weights_for_other_signals_are_refused_with_the_cure(tmp_path: object) -
         Weigher(sample=sample(), weights=f"{tmp_path}/none.json")
     with pytest.raises(ForagerError, match="at least 1"):
         Weigher(sample=sample(), every=0)
+
+
+# ---- telling
+
+
+def told(signals: dict[str, float], added: dict[str, float], **given: float) -> list[tuple[str, float]]:
+    values, weights = ([given.get(name, 0.0) for name in NAMES] for given in (signals, added))
+    score = given.get("score", given["bias"] + sum(weights))
+    link, usual = np.array(values, np.float32), np.zeros(len(NAMES), np.float32)
+    return tell(NAMES, link, usual, weights, bias=given["bias"], score=score)
+
+
+def test_every_signal_has_a_sentence_and_every_sentence_a_signal() -> None:
+    assert {signal_of(name) for name in NAMES} == set(SENTENCES)
+
+
+@pytest.mark.parametrize("value", [-9.0, 0.0, 0.3, 2.0])
+def test_sentences_are_short_and_plain_whatever_the_signals_are(value: float) -> None:
+    link = LinkSignals(dict.fromkeys(NAMES, value), dict.fromkeys(NAMES, 0.0))
+    for say in SENTENCES.values():
+        assert 10 < len(say(link)) < 100
+        assert "nan" not in say(link)
+
+
+def test_pooled_signals_are_one_line_and_small_ones_are_told_together() -> None:
+    added = {"source, largest": -0.5, "source, mean": 1.7, "host": 0.5, "host pages": 0.3, "edge, mean": 0.04}
+    lines = told({"source, largest": 2.6, "source, mean": 2.6}, {**added, "depth, mean": -0.01}, bias=-1.5)
+    assert [words for words, _ in lines] == [
+        "a usual link",
+        "the page it is on is relevant (critic: 0.93)",
+        "no page of its host has come so far",
+        f"other signals ({len(set(SENTENCES.values())) - 2} small ones)",
+    ]
+    assert [weight for _, weight in lines] == pytest.approx([-1.5, 1.2, 0.8, 0.03])
+
+
+def test_what_is_cut_off_has_a_line_so_that_all_add_up() -> None:
+    lines = told({}, {"source, largest": 20.0}, bias=-1.5, score=8.0)
+    assert lines[-1][1] == pytest.approx(-10.5)
+    assert sum(weight for _, weight in lines) == pytest.approx(8.0)
+
+
+def test_the_pages_of_a_host_are_counted_as_they_came() -> None:
+    success, key = Success(), np.array([7], np.uint32)
+    for relevance in (1.0, 1.0, 0.0, 1.0, 0.0):
+        success.learn(LinkPlace.HOST, key, relevance)
+        success.count(relevance)
+    signals = {
+        "host": float(success.signal(LinkPlace.HOST, key)[0]),
+        "host pages": float(np.log1p(success.seen(LinkPlace.HOST, key))[0]),
+        "base": float(np.log(success.base / (1 - success.base))),
+    }
+    lines = told(signals, {"host": 1.0}, bias=0.0)
+    assert lines[1][0] == "pages of its host so far: 3 of 5 were relevant"
+
+
+def test_a_link_is_explained_by_its_rows_as_it_is_scored_by_them() -> None:
+    strategy = Weigher(sample=sample())
+    shown = page(f"<title>owls</title><p>{BIRDS[0]}<a href='/x'>owl nest</a> and <a href='/x'>slate</a>")
+    scored = strategy.score(visit_of(shown, 0.9))
+    assert scored.state is not None
+    assert scored.clues is not None
+    zeros, none = np.zeros(2, np.int32), Ragged.of([[], []])
+    rows = WaitingBatch(zeros, zeros, zeros, scored.scores, scored.state, scored.clues, none)
+    graph = Graph(np.zeros(1, np.int64), zeros[:0], scored.scores[:0], scored.scores[:0], zeros[:0])
+    (both,) = strategy.rescore([rows], graph)
+    for lines, score in (
+        (strategy.explain_rows(rows), both[0]),
+        (strategy.explain(visit_of(shown, 0.9), 1), scored.scores[1]),
+    ):
+        assert sum(weight for _, weight in lines) == pytest.approx(float(score), abs=1e-4)
+    assert both[0] != pytest.approx(float(scored.scores[1]), abs=1e-2)
+    assert strategy.chances(np.zeros(1, np.float32)) == 0.5

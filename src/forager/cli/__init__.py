@@ -1,7 +1,7 @@
 """The command line: from words to calls of the library, and from results to text. It decides nothing itself.
 
-projects    crawl, retry, pages, why, search, export, seeds          status     status
-changes     changes
+projects    crawl, retry, pages, search, export, seeds               status     status
+changes     changes                                                  why        why
 topics      new, topic show, topic from-courses, label, retrain
 judge       judge
 teach       teach record, teach import
@@ -36,6 +36,7 @@ from forager.cli.teach import teach
 from forager.cli.terminal import say
 from forager.cli.terms import terms
 from forager.cli.train import train
+from forager.cli.why import why
 from forager.errors import ForagerError
 from forager.store import DamageWarning
 
@@ -57,7 +58,7 @@ def forager(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(topics.new, projects.crawl, projects.retry, status, projects.pages, projects.why, projects.search),
+    *(topics.new, projects.crawl, projects.retry, status, projects.pages, why, projects.search),
     *(changes, projects.export, topics.label, topics.retrain, judge, terms, train),
     *(mending.verify, mending.recover),
     *(installed.strategies, installed.critics, installed.doctor),

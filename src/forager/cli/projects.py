@@ -1,4 +1,4 @@
-"""`forager crawl`, `pages`, `why`, `search`, `export` and `seeds`: a project and its collection."""
+"""`forager crawl`, `pages`, `search`, `export` and `seeds`: a project and its collection."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ from forager.errors import ForagerError
 from forager.project import Project
 from forager.store import Catalogue, Entry, SearchIndex
 from forager.types import FIRST_OF_ALL, Reason
-from forager.web.urls import RULES
 
-EXPLAINED = 12  # words of a score that are shown
 NOTHING, STOPPED = 1, 130  # exit codes: no page at all; after a second Ctrl-C, as in shells
 CURES: Mapping[str, str] = {
     Reason.NOT_FOUND: "check the URLs of the seeds",
@@ -227,31 +225,6 @@ def _page(entry: Entry) -> dict[str, Any]:
         "parent": entry.parent,
         "fetched_at": entry.asked_at.isoformat(),
     }
-
-
-def why(
-    project: ProjectFolder,
-    url: Annotated[str, typer.Argument(help="URL that the crawl has found")],
-    as_json: JsonLines = False,
-) -> None:
-    """Show why a URL was fetched: the path from the seed, with scores, and the words behind the last score."""
-    url = RULES.canonical(url) or url
-    with Catalogue(project) as catalogue:
-        way = catalogue.why(url)
-    for step in way:
-        if as_json:
-            row = {"url": step.url, "outcome": step.outcome, "reason": step.reason, "depth": step.depth}
-            more = {"score": _finite(step.score), "relevance": _finite(step.relevance), "title": step.title}
-            put_json(row | more)
-        else:
-            score = "seed" if math.isinf(step.score) else f"{step.score:.3f}"
-            judged = "" if math.isnan(step.relevance) else f"  relevance {step.relevance:.3f}"
-            put(f"{step.depth:>3}  {score:>7}  {step.outcome:<8}{judged}  {step.url}  {step.title or step.reason}")
-    for words, weight in asyncio.run(Project(project).explain(url))[:EXPLAINED]:
-        if as_json:
-            put_json({"words": words, "weight": weight})
-        else:
-            put(f"     {weight:>+7.3f}  {words}")
 
 
 def search(

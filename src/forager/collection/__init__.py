@@ -4,7 +4,7 @@ export     the collection as one file: JSON lines, WARC or Parquet
 review     how good it is, by people's verdicts on a random sample
 recover    builds the catalogue again from the archive
 rejudge    judges all pages again with a critic that has learnt more
-explain    the words behind the score of a link
+explain    what became of a link, and what made its score
 feed       new pages as an Atom feed
 herald     tells a webhook of new pages while a crawl runs
 courses/   course pages as records with typed parts

@@ -19,7 +19,7 @@ from forager.crawl.step import Step
 from forager.errors import ForagerError
 from forager.store import Finding, RecordedProject, Stored
 from forager.store.verify import Inspected
-from forager.types import BEST, Failure, Fetch, Judgement, Page, ScoredLinks, Url, Visit
+from forager.types import BEST, Combine, Failure, Fetch, Judgement, Page, ScoredLinks, Url, Visit
 from forager.web.scope import Scope
 
 ANSWERED = ("page", "miss", "passage", "same")  # outcomes after which a URL need not wait
@@ -27,9 +27,9 @@ ANSWERED = ("page", "miss", "passage", "same")  # outcomes after which a URL nee
 
 def lost_urls(recorded: RecordedCrawl, clock: Clock) -> list[Url]:
     """The URLs that a resumed crawl would neither ask for nor know anything of."""
-    strategy = _OnRecord()
+    strategy = OnRecord()
     state = CrawlState.empty(strategy)
-    step = Step(state, critic=_OnRecord(), strategy=strategy, scope=Scope())
+    step = Step(state, critic=OnRecord(), strategy=strategy, scope=Scope())
     answered = _answered(Playback(recorded, state, step, _unread, clock), recorded.known)
     done = np.zeros(recorded.known, np.bool_)
     done[state.frontier.done] = True
@@ -54,10 +54,13 @@ def _answered(records: Iterable[Stored], known: int) -> np.ndarray[tuple[int], n
     return answered
 
 
-class _OnRecord:
+class OnRecord:
     """Critic and strategy of a crawl that is only read: all that they said is on record."""
 
-    combine, classes, focus, version = BEST, (), (), ""
+    classes, focus, version = (), (), ""
+
+    def __init__(self, combine: Combine = BEST) -> None:
+        self.combine = combine
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
         """There is nothing to learn."""

@@ -32,6 +32,7 @@ from forager.errors import ForagerError, unknown
 from forager.files import writing
 from forager.learn.tfidf import Query
 from forager.store import ReturnedUrl, SeenPage, Store
+from forager.store.recorded import StoredCrawl
 from forager.store.status import ForecastNote, write_forecast, write_traps
 from forager.types import Critic, Fetcher, Reason, Visit
 from forager.watch import open_log, serve_metrics
@@ -133,7 +134,7 @@ class CrawlFolder:
         critic = critic or critic_of(self.config)  # before anything is written, because it may be wrong
         strategy = strategy_of(self.config, critic, query)
         with self._store(clock) as store, open_log(self.folder, self.config) as log:
-            if store.last_seq >= 0 and _has_another_strategy(store, self.config):
+            if store.last_seq >= 0 and has_another_strategy(store, self.config):
                 new = strategy_of(self.config, critic, query)
                 given = (self.config, store)
                 score_anew(*given, critic=critic, strategy=new, folder=self.folder, judge=False, tell=scored)
@@ -227,7 +228,7 @@ def empty_folder(folder: Path) -> Path:
     return folder
 
 
-def _has_another_strategy(store: Store, config: CrawlConfig) -> bool:
+def has_another_strategy(store: StoredCrawl, config: CrawlConfig) -> bool:
     """Whether the last session had another strategy, or other parameters of it. What it gave to links that wait means
     nothing to the one of now."""
     sessions = store.sessions()

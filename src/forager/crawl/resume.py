@@ -82,7 +82,7 @@ def resume(
             if FORECASTER in checkpoint[1]:  # those of earlier versions have none
                 state.forecaster.recall(checkpoint[1][FORECASTER])
     _sow_new(store, state, step, seeds)
-    _drop_out_of_scope(state, scope)
+    drop_out_of_scope(state, scope)
     keeper = StoreKeeper(store, state, strategy, clock, last)
     return Crawl(
         config,
@@ -282,7 +282,7 @@ def _sow_new(store: Store, state: CrawlState, step: Step, seeds: list[Url]) -> N
         step.ask_again(again)
 
 
-def _drop_out_of_scope(state: CrawlState, scope: Scope) -> None:
+def drop_out_of_scope(state: CrawlState, scope: Scope) -> None:
     """The scope may be narrower than before: what waits outside of it is not asked for."""
     names, waiting = state.facts.addresses, state.frontier.waiting
     waiting = waiting[~state.facts.comes_first(waiting)]

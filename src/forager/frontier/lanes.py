@@ -225,6 +225,10 @@ class LaneFrontier:
 
     # ---- lanes ------------------------------------------------------------------------------------------------------
 
+    def has_hope(self, id: int) -> bool:
+        """Whether the budgets of its host and site may let a link be taken at some time."""
+        return self._places.has_hope(int(self._links.queue.view[id]))
+
     def borrow(self, lane: int, now: float) -> bool:
         """Lease a lane to ask it for something that is no link. False if it may not be asked now."""
         return self._places.borrow(lane, now)

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
@@ -27,9 +29,11 @@ from forager.store.records import moment, stamp
 from forager.store.rows import ByteRange, VisitRow, visit_row
 from forager.store.schema import open_to_read
 from forager.store.status import ProjectStatus, read_status
-from forager.types import Fetch, Floats, Page, Reason
+from forager.types import Fetch, Floats, Page, Reason, Url
 from forager.web.page import parse
+from forager.web.urls import host
 
+_COMPARED = 5_000  # URLs of a host, to find one that is spelt like another; and hosts
 Order: TypeAlias = Literal["oldest", "newest", "relevance", "score", "url"]
 _ORDERS = {
     "oldest": "v.seq",
@@ -257,6 +261,33 @@ class Catalogue:
         if row is None:
             raise ForagerError(f"{url} was not found by this crawl: compare the spelling with forager pages")
         return int(row[0])
+
+    def knows(self, url: str) -> bool:
+        """Whether the crawl has found a URL."""
+        return self._db.execute("SELECT 1 FROM url WHERE text = ? LIMIT 1", (url,)).fetchone() is not None
+
+    def near(self, url: str, count: int = 3) -> list[str]:
+        """The URLs that are spelt most like this one, on the host that is spelt most like its own. Of a large host only
+        some are compared."""
+        names = [name for (name,) in self._db.execute("SELECT name FROM host LIMIT ?", (_COMPARED,))]
+        hosts = get_close_matches(host(Url(url)), names, n=1, cutoff=0.7)
+        sql = "SELECT u.text FROM url u JOIN host h ON h.id = u.host WHERE h.name = ? LIMIT ?"
+        texts = [text for (text,) in self._db.execute(sql, (*hosts, _COMPARED))] if hosts else []
+        return get_close_matches(url, texts, n=count, cutoff=0.7)
+
+    def leads_to(self, url: str) -> str:
+        """Where redirects lead from a URL; the URL itself if there are none."""
+        id, seen = self._id(url), set[int]()
+        while id not in seen:
+            seen.add(id)
+            sql = "SELECT target FROM redirect WHERE source = ? ORDER BY seq DESC LIMIT 1"
+            id = next((target for (target,) in self._db.execute(sql, (id,))), id)
+        return str(self._db.execute("SELECT text FROM url WHERE id = ?", (id,)).fetchone()[0])
+
+    def followed(self, count: int) -> list[float]:
+        """The scores of the links that were followed last, the newest first."""
+        sql = "SELECT score FROM visit WHERE parent >= 0 AND outcome <> 'retry' ORDER BY seq DESC LIMIT ?"
+        return [score for (score,) in self._db.execute(sql, (count,)) if score is not None and isfinite(score)]
 
     def status(self) -> ProjectStatus:
         """The project in numbers."""

@@ -78,6 +78,11 @@ class Combiner:
         """(n,) log-odds, for (n, NAMES) signals"""
         return (self.trust @ self._calibrated(self._opinions(signals))).astype(np.float32)
 
+    @property
+    def usual(self) -> Floats:
+        """(NAMES,) the signals of a usual link"""
+        return self._mean
+
     def added(self, signals: Floats) -> Reals:
         """(NAMES,) what each signal of a link adds to its score, beside that of a usual link"""
         x, trust = (signals - self._mean) / self._scale, self.trust * self.calibration[:, 0]

@@ -28,6 +28,7 @@ from forager.strategies.weigher.combiner import Combiner, load_weights
 from forager.strategies.weigher.meaning import TopicMeaning, packed
 from forager.strategies.weigher.place import LinkPlace, Success, host_key, logit, neighbour_keys, place_keys
 from forager.strategies.weigher.signals import NAMES, WIDTH, CrawlSoFar, LinkRows
+from forager.strategies.weigher.telling import tell
 from forager.strategies.weigher.words import LearntWords, TopicWords, link_texts, words_to_learn
 from forager.types import (
     BEST,
@@ -44,6 +45,7 @@ from forager.types import (
     Terms,
     Visit,
     Waiting,
+    WaitingBatch,
 )
 from forager.web.text import terms
 
@@ -164,10 +166,17 @@ class Weigher:
         return np.asarray(1 / (1 + np.exp(-scores)), np.float32)
 
     def explain(self, visit: Visit, link: int) -> list[tuple[str, float]]:
-        """What each signal adds to the score of a link, beside a link of the usual kind."""
-        signals = self._so_far.signals(self._rows(visit.take([link])))[0]
-        added = zip(NAMES, self._combiner.added(signals).tolist(), strict=True)
-        return sorted(((name, weight) for name, weight in added if weight), key=lambda said: -abs(said[1]))
+        """The link as it is seen from this page alone."""
+        return self._tell(self._so_far.signals(self._rows(visit))[link])
+
+    def explain_rows(self, rows: WaitingBatch) -> list[tuple[str, float]]:
+        (signals,) = self._so_far.signals(LinkRows.of(rows.state, rows.clues, rows.sources, _ONE))
+        return self._tell(signals)
+
+    def _tell(self, signals: Floats) -> list[tuple[str, float]]:
+        combiner, usual = self._combiner, self._combiner.usual
+        score, bias = combiner(np.stack((signals, usual))).tolist()
+        return tell(NAMES, signals, usual, combiner.added(signals).tolist(), bias=bias, score=score)
 
     # ---- keeping
 

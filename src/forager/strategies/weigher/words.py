@@ -165,6 +165,8 @@ def link_texts(urls: Sequence[str]) -> list[str]:
 
 def grouped(pages: Ids) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """Each page, and which links lead to it, at most `PARENTS`."""
+    if not len(pages):
+        return
     order = np.argsort(pages, kind="stable")
     each, starts = np.unique(pages[order], return_index=True)
     for page, links in zip(each.tolist(), np.split(order, starts[1:]), strict=True):
