@@ -177,14 +177,14 @@ class CrawlConfig(Table, frozen=True):
 
     >>> config = CrawlConfig(seeds=["https://example.org/"], stop=StopConfig(pages=100))
     >>> config.frontier.delay, config.strategy.name
-    (1.0, 'best-first')
+    (1.0, 'default')
     """
 
     seeds: Seeds = ()
     seed: Whole = 0  # of all chance
     topic: TopicConfig | None = None
     critic: Named | None = None
-    strategy: Named = Named(name="best-first")
+    strategy: Named = Named(name="default")
     scope: ScopeConfig = ScopeConfig()
     frontier: FrontierConfig = FrontierConfig()
     stop: StopConfig = StopConfig()

@@ -103,7 +103,7 @@ def new(
     seed: Annotated[list[str] | None, typer.Option(help="URL to start from; repeat for more")] = None,
     seeds: Annotated[Path | None, typer.Option(help="file with a URL to start from on each line")] = None,
     contact: Annotated[str, typer.Option(help="mail address or page where the owners of sites can reach you")] = "",
-    strategy: Annotated[str, typer.Option(help="how links are chosen; `forager strategies` lists them")] = "best-first",
+    strategy: Annotated[str, typer.Option(help="how links are chosen; `forager strategies` lists them")] = "default",
     apprentice_from: Annotated[
         Path | None, typer.Option(help="crawled project; its strategy has learnt, and the new one begins with that")
     ] = None,
