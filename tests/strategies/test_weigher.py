@@ -10,8 +10,8 @@ from forager.learn.sample import TopicSample
 from forager.strategies.weigher import Weigher
 from forager.strategies.weigher.combiner import Combiner, load_weights
 from forager.strategies.weigher.meaning import LAMBDA, OUTCOME, LearntMeaning, TopicMeaning, nearest, packed, unpacked
-from forager.strategies.weigher.place import FEW, GUESS, SHRINK, LinkPlace, Success, place_keys
-from forager.strategies.weigher.signals import NAMES, SOURCE
+from forager.strategies.weigher.place import BESIDE, FEW, GUESS, SHRINK, LinkPlace, Success, neighbour_keys, place_keys
+from forager.strategies.weigher.signals import NAMES, SOURCE, CrawlSoFar
 from forager.strategies.weigher.telling import SENTENCES, LinkSignals, signal_of, tell
 from forager.strategies.weigher.words import AROUND, LearntWords, TopicWords, words_to_learn
 from forager.types import Fetch, Floats, Graph, Page, Ragged, Url, WaitingBatch
@@ -316,3 +316,58 @@ def test_a_link_is_explained_by_its_rows_as_it_is_scored_by_them() -> None:
         assert sum(weight for _, weight in lines) == pytest.approx(float(score), abs=1e-4)
     assert both[0] != pytest.approx(float(scored.scores[1]), abs=1e-2)
     assert strategy.chances(np.zeros(1, np.float32)) == 0.5
+
+
+# ---- links between the pages of the sample
+
+
+def linked_sample() -> TopicSample:
+    """Two pages that link to each other, to themselves, and to pages that are not in the sample."""
+    texts = {
+        "owl": "<a href='/stones/slate'>roof tiles</a> <a href='/birds/owl'>here</a> <a href='/x'>owl</a>",
+        "slate": "<a href='/birds/owl'>night hunter</a>",
+    }
+    urls = [Url("http://a.test/birds/owl"), Url("http://a.test/stones/slate")]
+    pages = [page(f"<title>{name}</title>{text}", url) for (name, text), url in zip(texts.items(), urls, strict=True)]
+    return TopicSample.of(pages, [True, False])
+
+
+def test_a_sample_knows_the_links_between_its_pages_also_after_a_rest() -> None:
+    for given in (linked_sample(), TopicSample.from_parts(linked_sample().parts())):
+        assert given.anchors == ("roof tiles", "night hunter")
+        assert given.links.tolist() == [[0, 1], [1, 0]]
+        assert given.urls == ("http://a.test/birds/owl", "http://a.test/stones/slate")
+
+
+def test_words_of_links_between_pages_of_the_sample_are_learnt() -> None:
+    learnt = LearntWords()
+    learnt.learn_sample(linked_sample())
+    hunter, tiles, owl, unheard = (
+        float(learnt.signal(np.array([[word]], np.uint32))[0]) for word in terms(["hunter tiles owl granite"]).values
+    )
+    assert hunter > 0 > tiles
+    assert owl > 0  # of the URL
+    assert unheard == 0
+
+
+def test_what_links_between_pages_of_the_sample_mean_is_learnt() -> None:
+    given = linked_sample()
+    plain = TopicMeaning(TopicSample(given.titles, given.openings, given.bags, given.wanted))
+    linked = TopicMeaning(given)
+    words = linked._of_texts(["night hunter", "roof tiles"])
+    assert np.array_equal(plain.learnt.signal(words), plain.signals(words)[:, 0])
+    better, worse = linked.learnt.signal(words) - plain.learnt.signal(words)
+    assert better > 0 > worse
+
+
+def test_links_beside_each_other_share_what_came_of_them() -> None:
+    keys = neighbour_keys(3, 12)
+    assert len(set(keys.tolist())) == 12 / BESIDE
+    assert not set(keys.tolist()) & set(neighbour_keys(4, 12).tolist())
+    so_far = CrawlSoFar(Success(), TopicMeaning(sample()).learnt, LearntWords())
+    came = np.full(12, np.nan, np.float32)
+    came[[0, 1]] = 1.0
+    so_far.learn_known(3, came)
+    beside = so_far.success.signal(LinkPlace.NEIGHBOURS, keys)
+    assert (beside[:BESIDE] > 0).all()
+    assert (beside[BESIDE:] == 0).all()

@@ -47,7 +47,7 @@ from forager.types import RELEVANT, Critic, Page, Parts, Persists, Url, Visit
 from forager.web.urls import UrlRules
 
 FOLDER, MODEL = "topic", "critic.npz"
-KIND, VERSION = "topic", 2
+KIND, VERSION = "topic", 3
 SAMPLE = 200  # pages of each wanted class, and of the rest, that words are taken from
 WEAK, FEW = 0.8, 10  # an AUC below which the critic is too weak; examples below which the quality is a guess
 
