@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from forager.crawl.forecast import EVERY as LOOK
 from forager.crawl.forecast import Forecaster
 from forager.crawl.loop import Crawl
 from forager.registry import Spec
@@ -33,6 +34,7 @@ from forager_lab.workers import Failed, work
 
 EVERY = 50  # fetches between two points
 AHEAD = (100, 500)
+LEAST = 0.02  # the yield at which a crawl would stop
 
 
 class Cell(NamedTuple):
@@ -74,6 +76,7 @@ class Point:
     chances: float  # summed, of the best links, as the strategy gives them
     lately: float  # what the next n would bring if they were like the last n
     came: int
+    found: int  # until then
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,7 @@ def _point(made: Forecast, ahead: int, chances: float, found: NDArray[np.int64])
     before = max(0, now - ahead)
     lately = float(found[now] - found[before]) / (now - before) * ahead
     came = int(found[now + ahead] - found[now])
-    return Point(now, ahead, made.expected, made.low, made.high, chances, lately, came)
+    return Point(now, ahead, made.expected, made.low, made.high, chances, lately, came, made.found)
 
 
 def _reachable(lab: Laboratory, trial: Trial) -> int:
@@ -207,10 +210,19 @@ def share_figures(course: Course) -> dict[str, float]:
     }
 
 
+def stop_figures(course: Course) -> dict[str, float] | None:
+    """Where `[stop] yield = 0.02` would have ended the crawl, and with how much of what it found in the end."""
+    for point in course.points:
+        late = point.ahead == AHEAD[-1] <= point.fetches
+        if late and point.fetches % LOOK == 0 and point.expected < LEAST * point.ahead:
+            return {"fetches": point.fetches, "came": point.came, "share": point.found / course.reachable}
+    return None
+
+
 def summary(cell: Cell, course: Course) -> dict[str, object]:
     by_n = {str(n): figures([point for point in course.points if point.ahead == n]) for n in AHEAD}
     kept = {"fetches": course.fetches, "found": course.found, "reachable": course.reachable}
-    return {**cell._asdict(), **kept, **by_n, "share": share_figures(course)}
+    return {**cell._asdict(), **kept, **by_n, "share": share_figures(course), "stop": stop_figures(course)}
 
 
 def row(found: dict[str, object], n: int) -> str:
@@ -227,6 +239,8 @@ def share_row(found: dict[str, object]) -> str:
     dead = "" if found["dead"] else ", no dead links"
     kept = f"{found['fetches']} | {found['found']} of {found['reachable']}"
     how_good = f"{said['off']:.3f} | {said['bias']:+.3f} | {said['inside']:.2f}"
+    stop = found["stop"]
+    how_good += f" | {stop['fetches']}, {stop['share']:.3f}" if isinstance(stop, dict) else " | not"
     return f"| {found['web']} {found['topic']}{dead} | {kept} | {how_good} |"
 
 
@@ -246,7 +260,7 @@ def draw(courses: Sequence[tuple[Cell, Course]], file: Path) -> None:
         axes.set_title(f"{cell.web.partition(':')[0]} {cell.topic}")
         axes.set_yscale("symlog", linthresh=10)
         axes.set_ylim(0, None)
-    all_axes[0][0].legend(frameon=False)
+    figure.legend(*all_axes[0][0].get_legend_handles_labels(), loc="lower right", ncols=3, frameon=False)
     figure.supxlabel("fetches")
     figure.supylabel("relevant pages in the next 500")
     figure.tight_layout()
@@ -273,7 +287,8 @@ def main() -> None:
         rows = [summary(cell, courses[cell]) for cell in CELLS if cell.chose == chose]
         for n in AHEAD:
             print(*(f"n={n} {row(each, n)}" for each in rows), sep="\n")
-        print(*(share_row(each) for each in rows), sep="\n")
+        ended = [each for each in rows if not str(each["web"]).startswith("procedural")]  # that web has no end
+        print(*(share_row(each) for each in ended), sep="\n")
     if given.picture:
         draw([(cell, courses[cell]) for cell in CELLS if not cell.chose], given.picture)
     print(json.dumps([{**cell._asdict(), **asdict(courses[cell])} for cell in CELLS]))

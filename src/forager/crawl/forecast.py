@@ -13,7 +13,7 @@ request for a link that was answered with a page or in another way; what was nev
     next n fetches:   E = sum of q over the n best links
                       V = sum of q (1 - q) + (E + 1)^2 (s^2 + 1 / (B + sum of w y))
     all that wait:    the same over all links, with TAIL^2 more for those that are never the best;
-                      share = found / (found + E)
+                      share = found / (found + E); its lower end allows for UNFOUND more
 
 s is how far forecasts were off in this crawl, beyond chance, in parts of E. With N for what came in n fetches after a
 forecast, the newest weighing most:
@@ -47,6 +47,7 @@ BELIEF = 1.0  # fetches that came as promised, before the first
 DOUBT, DOUBTS = 0.4, 2.0  # s before the first forecast is settled, and how many settled ones that weighs
 OLD = 0.9  # what a settled forecast weighs, with each that follows
 TAIL = 0.5  # how far chances of links that are never the best may be off, in parts of E
+UNFOUND = 0.05  # relevant pages that no link leads to yet, or only one that promises nothing, in parts of those found
 WIDTH = 1.2816  # of an interval of 80 %, in standard deviations
 NO_CHANCES = "the scores of this strategy are no chances"
 TOO_EARLY = f"fewer than {EVERY} fetches so far"
@@ -169,7 +170,7 @@ class Forecaster:
             high=high,
             found=self.found,
             share=_share(self.found, rest),
-            share_low=_share(self.found, most),
+            share_low=_share(self.found, most + UNFOUND * self.found),
             share_high=_share(self.found, least),
         )
 
