@@ -28,7 +28,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -81,21 +81,23 @@ def text_tokens(text: str) -> list[int]:
 
 
 @lru_cache(PIECES)
-def piece_tokens(piece: str) -> list[int]:
+def piece_tokens(piece: str) -> tuple[int, ...]:
     """The rows of the tokens of a piece, or of a space and a word."""
     ranks = token_vectors().ranks
-    if (whole := ranks.get(piece)) is not None:  # every token is what byte-pair encoding makes of its characters
-        return [whole]
+    rank = ranks.get
+    if (whole := rank(piece)) is not None:  # every token is what byte-pair encoding makes of its characters
+        return (whole,)
     parts = list(piece)
-    pairs = [ranks.get(a + b, NO_TOKEN) for a, b in zip(parts, parts[1:])]  # of each part with the next one
-    while pairs and (lowest := min(pairs)) < NO_TOKEN:
+    pairs = [rank(a + b, NO_TOKEN) for a, b in pairwise(parts)]  # of each part with the next one
+    while (lowest := min(pairs, default=NO_TOKEN)) != NO_TOKEN:
         at = pairs.index(lowest)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        parts[at] += parts.pop(at + 1)
         del pairs[at]
-        for first in range(max(at - 1, 0), min(at + 1, len(pairs))):
-            pairs[first] = ranks.get(parts[first] + parts[first + 1], NO_TOKEN)
-    rows = ([ranks[part]] if part in ranks else part.encode("utf-8", "surrogatepass") for part in parts)
-    return list(chain.from_iterable(rows))
+        if at:
+            pairs[at - 1] = rank(parts[at - 1] + parts[at], NO_TOKEN)
+        if at < len(pairs):
+            pairs[at] = rank(parts[at] + parts[at + 1], NO_TOKEN)
+    return tuple(chain.from_iterable([ranks[p]] if p in ranks else p.encode("utf-8", "surrogatepass") for p in parts))
 
 
 # ---- many short texts -----------------------------------------------------------------------------------------------
@@ -137,14 +139,14 @@ class WordVectors:
 
     def _learn(self, wanted: Terms, texts: Sequence[str]) -> Floats:
         """The vectors of new words, which stand in these texts; zeros for those that do not."""
-        keys, places = np.unique(wanted, return_inverse=True)
-        words = spelled(ROW_END.join(texts), keys)
+        words = spelled(ROW_END.join(texts), wanted)
         there = [at for at, word in enumerate(words) if word]
-        vectors = np.zeros((len(keys), DIMENSIONS), np.float16)  # as when they are looked up later
+        vectors = np.zeros((len(wanted), DIMENSIONS), np.float16)  # as when they are looked up later
         vectors[there] = word_vectors([words[at] for at in there])
-        slots = keys[there] & np.uint32(SLOTS - 1)
-        self._keys[slots], self._vectors[slots] = keys[there], vectors[there]
-        return vectors[places].astype(np.float32)
+        keys = wanted[there]
+        slots = keys & np.uint32(SLOTS - 1)
+        self._keys[slots], self._vectors[slots] = keys, vectors[there]
+        return vectors.astype(np.float32)
 
 
 def word_vectors(words: Sequence[str]) -> Floats:
@@ -153,7 +155,9 @@ def word_vectors(words: Sequence[str]) -> Floats:
         return np.zeros((0, DIMENSIONS), np.float32)
     _, numbers, scales = token_vectors()
     tokens = [piece_tokens(f" {word}") for word in words]
-    lengths = np.array(list(map(len, tokens)))
-    rows = list(chain.from_iterable(tokens))
-    sums = np.add.reduceat(numbers[rows, :DIMENSIONS] * scales[rows, None], np.cumsum(lengths) - lengths)
-    return np.asarray(sums / lengths[:, None], np.float32)
+    lengths, rows = np.array(list(map(len, tokens))), np.array(list(chain.from_iterable(tokens)))
+    vectors = numbers.take(rows, axis=0)[:, :DIMENSIONS].astype(np.float32)
+    vectors *= scales.take(rows)[:, None]
+    sums = np.add.reduceat(vectors, lengths.cumsum() - lengths)
+    sums /= lengths[:, None]
+    return np.asarray(sums)
