@@ -66,15 +66,20 @@ def ours(rows: list[int] | tuple[int, ...]) -> list[str]:
 @cache
 def real_texts() -> list[str]:
     with (wikispeedia() / "wikispeedia.warc.gz").open("rb") as file:
-        records = islice(ArchiveIterator(file, record_types=WarcRecordType.response), 0, 400, 2)
+        records = islice(ArchiveIterator(file, record_types=WarcRecordType.response), 80)
         pages = [parse(Fetch(Url(record.headers["WARC-Target-URI"]), record.reader.read())) for record in records]
-    return [page.text(0, len(page.leaves) - 1)[:8_000] for page in pages if isinstance(page, Page)]
+    return [page.text(0, len(page.leaves) - 1)[:6_000] for page in pages if isinstance(page, Page)]
 
 
-def original(text: str, dimensions: int) -> Floats:
+@cache
+def original() -> Floats:
     (vectors,) = load_file(str(files("wordllama") / VECTORS)).values()
+    return np.asarray(vectors, np.float32)
+
+
+def exactly(text: str, dimensions: int) -> Floats:
     ids = library().encode(text, add_special_tokens=False).ids
-    return np.asarray(vectors[ids, :dimensions].astype(np.float64).mean(axis=0))
+    return np.asarray(original()[ids, :dimensions].mean(axis=0))
 
 
 def unit(rows: Floats) -> Floats:
@@ -90,7 +95,7 @@ def unit(rows: Floats) -> Floats:
 @example("▁ the mark itself ▁▁ x")
 @example("<0x0A> <0x41>")
 @example("tokens=====----====....||||  ssssssss aaaaaaa ababababab 1000000")
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=200)
 def test_tokens_of_texts_are_those_of_the_library(text: str) -> None:
     assert ours(text_tokens(text)) == tokens_of(text)
 
@@ -105,8 +110,9 @@ def test_tokens_of_words_are_those_of_the_library(text: str) -> None:
 def test_tokens_of_real_pages_are_those_of_the_library() -> None:
     texts = real_texts()
     met = dict.fromkeys(word for text in texts for word in words(text))
-    assert len(met) > 10_000
-    assert [word for word in met if ours(piece_tokens(f" {word}")) != tokens_of(word)] == []
+    assert len(met) > 5_000
+    theirs = [encoded.tokens for encoded in library().encode_batch(list(met), add_special_tokens=False)]
+    assert [ours(piece_tokens(f" {word}")) for word in met] == theirs
     different = [text for text in texts if ours(text_tokens(text)) != tokens_of(text)]
     assert len(different) <= len(texts) / 100  # lines of hyphens, and the like
 
@@ -158,7 +164,7 @@ def test_cosines_are_nearly_those_of_the_numbers_before_rounding() -> None:
     some = [text[:2_000] for text in real_texts()[:60]]
     met = list(dict.fromkeys(word for text in some for word in words(text)))[:300]
     for texts, vectors in ((some, embed(some)), (met, word_vectors(met))):
-        exact = unit(np.array([original(text, vectors.shape[1]) for text in texts]))
+        exact = unit(np.array([exactly(text, vectors.shape[1]) for text in texts]))
         rounded = unit(vectors)
         assert np.abs(exact @ exact.T - rounded @ rounded.T).max() < 0.01
 
@@ -218,7 +224,7 @@ def test_words_are_spelled_as_they_stand_in_the_text(texts: list[str]) -> None:
     text = " ".join(texts)
     found = words(text)
     assert spelled(text, terms([text]).values) == found
-    assert spelled(text, terms(["quite another"]).values) == [word if word in found else "" for word in ("quite", "another")]
+    assert spelled(text, terms(["zebras"]).values) == ["zebras" if "zebras" in found else ""]
 
 
 ALONE = """

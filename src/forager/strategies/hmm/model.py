@@ -206,12 +206,14 @@ def _matrix(weighed: TfidfRows, terms: Terms) -> Sparse:
 
 
 def _axes(pages: Sparse, dimensions: int, seed: int) -> Floats:
-    """V"""
-    from sklearn.utils.extmath import randomized_svd  # takes a second to import
-
+    """V, nearly: some random rows, multiplied with X and its transpose until the largest axes stand out (Halko,
+    Martinsson & Tropp 2011)."""
     rank = min(dimensions, *pages.shape)
-    _, _, axes = randomized_svd(pages, n_components=rank, random_state=seed)
-    return np.ascontiguousarray(axes.T, np.float32)
+    basis = np.random.default_rng(seed).normal(size=(pages.shape[1], min(rank + SPARE, *pages.shape)))
+    for _ in range(ROUNDS):
+        basis, _ = np.linalg.qr(pages.T @ (pages @ basis))
+    _, _, turned = np.linalg.svd(pages @ basis, full_matrices=False)
+    return np.ascontiguousarray(basis @ turned[:rank].T, np.float32)
 
 
 def _unit(points: Floats) -> Floats:
