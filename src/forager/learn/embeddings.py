@@ -12,8 +12,8 @@ then the tokens by rank.
 
 No token goes beyond a run of letters, a digit, or a run of other characters, with spaces before it. So texts are cut
 into these *pieces*, and the tokens of a piece are remembered, because most pieces return. Only here the tokens differ
-from those of the library `tokenizers`: in runs of more than `LONGEST` characters, which are cut, and in the marks "<s>",
-"</s>" and "<unk>", which mean nothing in a text.
+from those of the library `tokenizers`: runs of more than `LONGEST` characters or 16 spaces are cut, and "<s>", "</s>"
+and "<unk>" mean nothing.
 
 `WordVectors` are for many short texts, and fast: the vectors of words are looked up by their terms, and a word is
 computed once. Of each vector the first `DIMENSIONS` are used.
@@ -71,7 +71,8 @@ def embed(texts: Sequence[str]) -> Floats:
 def token_vectors() -> TokenVectors:
     with (files("forager.learn") / FILE).open("rb") as file, np.load(file) as parts:
         tokens = parts["tokens"].tobytes().decode().replace(SPACE, " ").split("\n")
-        return TokenVectors(dict(zip(tokens, range(BYTES, BYTES + len(tokens)))), parts["numbers"], parts["scales"])
+        ranks = {token: rank for rank, token in enumerate(tokens, BYTES)}
+        return TokenVectors(ranks, parts["numbers"], parts["scales"])
 
 
 def text_tokens(text: str) -> list[int]:
