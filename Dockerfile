@@ -1,7 +1,7 @@
 # docker build -t forager .
 # docker run --rm -it -v "$PWD:/data" --user "$(id -u):$(id -g)" forager crawl owls
 #
-# Projects lie in /data. More parts: docker build --build-arg EXTRAS=lexical,parquet,sentence -t forager .
+# Projects lie in /data. More parts: docker build --build-arg EXTRAS=lexical,parquet,render -t forager .
 
 FROM python:3.12-slim AS build
 ARG EXTRAS=""

@@ -44,6 +44,16 @@ study-webs:
 pretrain: study-webs $(VENV)/ready
 	$(BIN)/python -m forager_lab.pretraining --webs "$(WEBS)" --rounds 2 --jobs $(JOBS) src/forager/strategies/weigher/weights.json
 
+# the word vectors, from those of wordllama
+.PHONY: vectors
+vectors: $(VENV)/ready
+	$(BIN)/python -m forager_lab.word_vectors src/forager/learn/vectors.npz
+
+# how much a plain install takes, in MB; it needs a registry of packages
+.PHONY: size
+size: $(VENV)/ready
+	$(BIN)/python -m bench.install_size
+
 study-apprentice: study-webs $(VENV)/ready
 	$(BIN)/python -m studies apprentice --web "$(WEBS)/wikispeedia" --jobs $(JOBS)
 

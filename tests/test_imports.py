@@ -67,3 +67,14 @@ def test_critics_and_strategies_see_no_network_disk_or_clock() -> None:
         if module.split(".")[0] in BLIND
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_packages_for_developers_are_not_needed() -> None:
+    """scikit-learn checks ours in tests; from wordllama the file of word vectors was made."""
+    wrong = {
+        f"{file.relative_to(ROOT)} imports {module}"
+        for _, file in files()
+        for module in imports(file)
+        if module.split(".")[0] in ("huggingface_hub", "joblib", "safetensors", "sklearn", "tokenizers", "wordllama")
+    }
+    assert not wrong

@@ -41,6 +41,11 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path, pytestconfig: p
     bare = {"HOME": str(home), "PATH": os.defpath, "PYTHONPATH": ""}
     forager = venv / "bin" / "forager"
     assert "best-first" in run([forager, "strategies"], home, bare)
+    run(
+        [venv / "bin" / "python", "-c", "import forager.critics.description as d; d.Description(sentence='owls')"],
+        home,
+        bare,
+    )
     assert "report.html" in run([forager, "demo", "--pages", "5", "--folder", home / "demo", "--quiet"], home, bare)
     assert (home / "demo" / "report.html").stat().st_size > 1_000
     if "--version" in run([forager, "--help"], home, bare):
@@ -89,8 +94,10 @@ def check_files(wheel: Path) -> None:
         metadata = HeaderParser().parsestr(archive.read(about).decode())
     assert {name for name in names if ".dist-info/" not in name} == expected
     assert (metadata["Name"], metadata["Version"]) == ("forager", PROJECT["project"]["version"])
-    assert (metadata["License-Expression"], metadata["License-File"]) == ("Apache-2.0", "LICENSE")
-    assert f"{Path(about).parent}/licenses/LICENSE" in names
+    assert metadata["License-Expression"] == "Apache-2.0 AND MIT"
+    licences = metadata.get_all("License-File", [])
+    assert licences == ["LICENSE", "src/forager/learn/vectors.LICENSE"]
+    assert {f"{Path(about).parent}/licenses/{file}" for file in licences} <= names
 
 
 def _is_left_out(part: str) -> bool:

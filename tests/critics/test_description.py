@@ -9,7 +9,6 @@ import pytest
 
 from forager.critics.description import Description
 from forager.errors import ForagerError
-from forager.learn import embeddings
 from forager.learn.embeddings import embed
 from forager.store import models
 from tests.critics.pages import page
@@ -82,12 +81,8 @@ def test_halves_of_the_examples_merge_to_the_whole() -> None:
     assert relevance(Description().from_parts(whole.merge(halves)), OTHERS) == relevance(whole, OTHERS)
 
 
-def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_said() -> None:
     with pytest.raises(ForagerError, match="give it a sentence, or fit it"):
         Description().judge([page("x")])
     with pytest.raises(ForagerError, match="no example of Birds"):
         Description(focus=["Birds"]).fit([page("x")], ["Else"])
-    embeddings.token_vectors.cache_clear()
-    monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
-    with pytest.raises(ForagerError, match=r"pip install 'forager\[sentence\]'"):
-        Description(sentence="birds")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -218,28 +216,6 @@ def test_another_focus_is_learnt_from_the_pages_kept(maker: Callable[..., FromEx
     turned = two.from_parts(one.parts())
     same(turned.parts(), two.parts())
     assert turned.version == two.version != one.version
-
-
-LOADS = """
-import sys
-from pathlib import Path
-from forager.store import models
-from forager.critics.{file} import {maker}
-from forager.web.page import parse
-from forager.types import Fetch
-critic = {maker}(focus=["a"]).from_parts(models.load(Path({path!r}), kind="m", version=1))
-critic.judge([parse(Fetch("http://a.test/", b"<p>some words"))])
-print("sklearn" in sys.modules)
-"""
-
-
-@pytest.mark.parametrize(("file", "maker"), [("svm", LinearSvm), ("mlp", Mlp)])
-def test_a_loaded_model_needs_no_scikit_learn(file: str, maker: Callable[..., FromExamples], tmp_path: Path) -> None:
-    critic = maker(focus=["a"])
-    critic.fit(*topical(40))
-    models.save(tmp_path / "m.npz", critic.parts(), kind="m", version=1)
-    script = LOADS.format(file=file, maker=type(critic).__name__, path=str(tmp_path / "m.npz"))
-    assert subprocess.run([sys.executable, "-c", script], check=True, capture_output=True).stdout == b"False\n"
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
 from forager.critics.corpus import CorpusMaker
-from forager.critics.mlp import Mlp
+from forager.critics.mlp import Mlp, loss_and_slope
 from forager.errors import ForagerError
 from forager.types import Page
 
@@ -27,25 +29,32 @@ def of_scikit_learn(
     return net.predict_proba(columns.rows([page.bag for page in judged]))  # type: ignore[no-any-return]
 
 
-def test_judging_is_what_scikit_learn_predicts() -> None:
-    pages, labels = topical(60)
-    others = topical(40, seed=1)[0]
+@pytest.mark.parametrize("made", [topical, several])
+def test_judging_is_nearly_what_scikit_learn_predicts(made: Callable[..., tuple[list[Page], list[str]]]) -> None:
+    """Not exactly, because the two begin with other weights."""
+    pages, labels = made(60)
+    others = made(40, seed=1)[0]
     critic = Mlp(focus=["a"], calibrate=False, seed=7)
     critic.fit(pages, labels)
-    judged = critic.judge(others)
+    judged = np.array([one.topics for one in critic.judge(others)])
     expected = of_scikit_learn(pages, labels, others)
-    np.testing.assert_allclose([one.topics for one in judged], expected, atol=1e-4)
-    np.testing.assert_allclose([one.relevance for one in judged], expected[:, 0], atol=1e-4)
+    assert np.abs(judged - expected).mean() < 0.05
+    assert np.abs(judged - expected[:, ::-1]).mean() > 0.2
 
 
-def test_judging_several_classes_is_what_scikit_learn_predicts() -> None:
-    pages, labels = several(60)
-    others = several(40, seed=1)[0]
-    critic = Mlp(focus=["a"], calibrate=False, seed=7)
-    critic.fit(pages, labels)
-    np.testing.assert_allclose(
-        [one.topics for one in critic.judge(others)], of_scikit_learn(pages, labels, others), atol=1e-4
-    )
+def test_the_slope_is_that_of_the_loss() -> None:
+    rng = np.random.default_rng(0)
+    x, truth = csr_matrix(rng.random((7, 5)) * (rng.random((7, 5)) < 0.6)), np.eye(3)[rng.integers(0, 3, 7)]
+    layers = [rng.normal(size=shape) for shape in ((5, 4), (4,), (4, 3), (3,))]
+    _, slope = loss_and_slope(x, truth, 0.3, layers)
+    for layer, by in zip(layers, slope, strict=True):
+        for at in np.ndindex(layer.shape):
+            lost = []
+            for step in (1e-6, -1e-6):
+                layer[at] += step
+                lost.append(loss_and_slope(x, truth, 0.3, layers)[0])
+                layer[at] -= step
+            assert (lost[0] - lost[1]) / 2e-6 == pytest.approx(by[at], abs=1e-6)
 
 
 def test_easy_classes_are_told_apart() -> None:

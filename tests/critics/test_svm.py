@@ -19,12 +19,12 @@ def test_judging_is_what_scikit_learn_decides() -> None:
     critic.fit(pages, labels)
     corpus = CorpusMaker(("a",), 10_000, 7).gathered(pages, labels)
     columns = corpus.frequent_columns(50_000)
-    machine = LinearSVC(C=2, class_weight="balanced", random_state=7)
+    machine = LinearSVC(C=2, class_weight="balanced", random_state=7, tol=1e-9, max_iter=100_000)
     machine.fit(columns.rows([held.bag for held in corpus.held]), [held.label == "a" for held in corpus.held])
     others = topical(50, seed=1)[0]
     decided = machine.decision_function(columns.rows([page.bag for page in others]))
     raw = np.array([one.raw for one in critic.judge(others)])
-    np.testing.assert_allclose(np.log(raw / (1 - raw)), decided, atol=1e-5)
+    np.testing.assert_allclose(np.log(raw / (1 - raw)), decided, atol=1e-4)
 
 
 def test_easy_classes_are_told_apart() -> None:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from forager.learn.calibration import (
     SHORT,
@@ -23,7 +24,6 @@ scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_
 
 
 @given(scored)
-@settings(deadline=None)  # the first call imports scikit-learn
 def test_roc_auc_is_the_chance_of_the_right_order(pages: list[tuple[int, bool]]) -> None:
     better = [(p > n) + 0.5 * (p == n) for p, w in pages if w for n, v in pages if not v]
     scores, wanted = np.array([s for s, _ in pages], float), np.array([w for _, w in pages])
@@ -31,11 +31,18 @@ def test_roc_auc_is_the_chance_of_the_right_order(pages: list[tuple[int, bool]])
 
 
 @given(scored)
-@settings(deadline=None)  # the first call imports scikit-learn
 def test_average_precision_by_definition(pages: list[tuple[int, bool]]) -> None:
     above = [[w for s, w in pages if s >= score] for score, wanted in pages if wanted]
     scores, wanted = np.array([s for s, _ in pages], float), np.array([w for _, w in pages])
     assert average_precision(scores, wanted) == pytest.approx(np.mean([np.mean(each) for each in above]))
+
+
+def test_both_are_what_scikit_learn_computes() -> None:
+    rng = np.random.default_rng(0)
+    for wanted_share in (0.01, 0.5, 0.95):
+        scores, wanted = rng.normal(size=3_000).round(2), rng.random(3_000) < wanted_share
+        assert roc_auc(scores, wanted) == pytest.approx(roc_auc_score(wanted, scores), abs=1e-12)
+        assert average_precision(scores, wanted) == pytest.approx(average_precision_score(wanted, scores), abs=1e-12)
 
 
 def test_one_side_alone_has_no_order() -> None:

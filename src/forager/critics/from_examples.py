@@ -18,9 +18,7 @@ empty page: slope (z(t) - z()).
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import ClassVar, Protocol, Self, cast
@@ -222,18 +220,6 @@ def shared_out(weights: Floats, focus: Mask) -> Floats:
         total = weights[side].sum()
         shares[side] = weights[side] / total if total > 0 else 1 / side.sum()
     return shares
-
-
-@contextmanager
-def fitting() -> Iterator[None]:
-    """For a fit by scikit-learn: in one thread, because several wait for each other on a busy machine; and without the
-    warning that it stopped before the end, because its steps are bounded on purpose."""
-    from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
 
 
 def _digest(parts: Mapping[str, object], others: object) -> int:

@@ -8,27 +8,31 @@ One hidden layer.
     z         = log raw - log (1 - raw)
     relevance = sigmoid(slope z + bias)                        fitted to z of pages left out, in 5 folds
 
-The weights minimise the log-loss + decay |W, V|^2 / 2, by L-BFGS, in a bounded number of steps. scikit-learn trains,
-and is imported only then. To judge is two products with the weights.
+The weights minimise the log-loss + decay |W, V|^2 / 2 over the number of pages, by L-BFGS, in a bounded number of
+steps. To judge is two products with the weights.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax
 
 from forager.critics.corpus import Corpus
-from forager.critics.from_examples import FromExamples, LeftOut, PageEvidence, fitting, shared_out
+from forager.critics.from_examples import FromExamples, LeftOut, PageEvidence, shared_out
 from forager.errors import ForagerError
 from forager.learn.calibration import Places, Platt, cross_validated
 from forager.learn.linear import Reals
 from forager.learn.naive_bayes import log_odds
 from forager.learn.tfidf import TfidfColumns
 from forager.types import Bag, Floats, Mask, Parts
+
+PRECISION = 1e-4  # the training ends where the slope is so small
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,20 +105,40 @@ class Mlp(FromExamples):
         return _Net(TfidfColumns.from_parts(parts), _Layers(*(parts[name] for name in _Layers.__slots__)), focus)
 
     def _layers(self, x: Any, codes: Places, classes: int) -> _Layers:
-        from sklearn.neural_network import MLPClassifier  # takes a second to import
+        seen, codes = np.unique(codes, return_inverse=True)
+        hidden, hidden_bias, out, out_bias = self._trained(x, np.eye(len(seen))[codes])
+        whole, bias = np.zeros((self._hidden, classes), np.float32), np.full(classes, -np.inf, np.float32)
+        whole[:, seen], bias[seen] = out, out_bias
+        return _Layers(hidden.astype(np.float32), hidden_bias.astype(np.float32), whole, bias)
 
-        net = MLPClassifier(
-            (self._hidden,),
-            solver="lbfgs",
-            alpha=self._decay,
-            max_iter=self._steps,
-            random_state=self._seed % (1 << 32),
-        )
-        with fitting():
-            net.fit(x, codes)
-        out, bias = np.zeros((self._hidden, classes), np.float32), np.full(classes, -np.inf, np.float32)
-        # of two classes scikit-learn gives only the log-odds of the second; Pr is the softmax of 0 and these
-        seen = net.classes_[-net.n_outputs_ :]
-        bias[net.classes_] = 0
-        out[:, seen], bias[seen] = net.coefs_[1], net.intercepts_[1]
-        return _Layers(net.coefs_[0].astype(np.float32), net.intercepts_[0].astype(np.float32), out, bias)
+    def _trained(self, x: Any, truth: Reals) -> list[Reals]:
+        """W, b, V, d, for the classes of the columns of `truth`. They begin as in Glorot & Bengio 2010."""
+        words, k, classes = x.shape[1], self._hidden, truth.shape[1]
+        shapes = ((words, k), (k,), (k, classes), (classes,))
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+
+        def cut(numbers: Reals) -> list[Reals]:
+            parts = np.split(numbers, ends[:-1])
+            return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+        def loss(numbers: Reals) -> tuple[float, Reals]:
+            lost, slope = loss_and_slope(x, truth, self._decay, cut(numbers))
+            return lost, np.concatenate(slope, axis=None)
+
+        reach = np.sqrt(6 / np.array([words + k, words + k, k + classes, k + classes]))
+        draw = np.random.default_rng(self._seed % (1 << 64)).uniform(-1, 1, ends[-1])
+        first = draw * np.repeat(reach, np.diff(ends, prepend=0))
+        options = {"maxiter": self._steps, "gtol": PRECISION}
+        return cut(minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x)
+
+
+def loss_and_slope(x: Any, truth: Reals, decay: float, layers: Sequence[Reals]) -> tuple[float, list[Reals]]:
+    """What is minimised, and its slope by W, b, V and d. `truth`: (n, c), with a one in each row."""
+    n, (w, b, v, d) = len(truth), layers
+    h = np.maximum(0, x @ w + b)
+    log_chances = log_softmax(h @ v + d, axis=1)
+    error = (np.exp(log_chances) - truth) / n
+    below = error @ v.T * (h > 0)
+    slope = [x.T @ below + decay / n * w, below.sum(axis=0), h.T @ error + decay / n * v, error.sum(axis=0)]
+    squares = float((w**2).sum() + (v**2).sum())
+    return decay / n * squares / 2 - float((truth * log_chances).sum()) / n, slope

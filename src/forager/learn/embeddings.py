@@ -1,8 +1,19 @@
-"""Vectors for texts, from static word embeddings that come inside a package: nothing is downloaded.
+"""Vectors for texts, from static word embeddings in a file of the package: nothing is downloaded.
 
     v(text) = mean of the vectors of its tokens, scaled to length 1                                           `embed`
 
-The package is wordllama. Only two of its files are read: to import it would import a web client too.
+The vectors are those of WordLlama; vectors.LICENSE says whose they are, and `make vectors` writes the file. A number of
+a vector is a byte times the scale of its row.
+
+The tokens of a text are found by byte-pair encoding, as in Llama 2. The text begins with a space. At first every
+character is a token. Of all neighbours that make a token together, those of the lowest rank become one, the leftmost
+first, until there are none left. A character that is no token falls into its bytes. The file has the 256 bytes first,
+then the tokens by rank.
+
+No token goes beyond a run of letters, a digit, or a run of other characters, with spaces before it. So texts are cut
+into these *pieces*, and the tokens of a piece are remembered, because most pieces return. Only here the tokens differ
+from those of the library `tokenizers`: runs of more than `LONGEST` characters or 16 spaces are cut, and "<s>", "</s>"
+and "<unk>" mean nothing.
 
 `WordVectors` are for many short texts, and fast: the vectors of words are looked up by their terms, and a word is
 computed once. Of each vector the first `DIMENSIONS` are used.
@@ -13,50 +24,81 @@ computed once. Of each vector the first `DIMENSIONS` are used.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.errors import ForagerError
 from forager.types import Floats, Ragged, Terms
-from forager.web.text import terms, words
+from forager.web.text import ROW_END, spelled, terms
 
+FILE = "vectors.npz"
 DIMENSIONS = 128
 SLOTS = 1 << 16  # words that are remembered: 16 MB
-VOCABULARY, VECTORS = "tokenizers/l2_supercat_tokenizer_config.json", "weights/l2_supercat_256.safetensors"
+PIECES = 1 << 14  # pieces that are remembered: about 4 MB
+LONGEST = 64  # characters of a piece: the time to find its tokens grows with the square
+SPACE = "\u2581"  # a space, as tokens are written
+BYTES = 256  # rows of the file that are bytes
+NO_TOKEN = 1 << 30
+PIECE = re.compile(rf" {{0,16}}(?:[^\W\d_²]{{1,{LONGEST}}}|\d|(?:[^\w ]|[_²]){{1,{LONGEST}}})| {{1,16}}")
+
+
+class TokenVectors(NamedTuple):
+    """What the file has."""
+
+    ranks: dict[str, int]  # of each token; it is also its row
+    numbers: NDArray[np.int8]  # (rows, 256)
+    scales: Floats  # (rows,)
 
 
 def embed(texts: Sequence[str]) -> Floats:
     """(texts, dimensions): a row of length 1 for each text, or zeros if it has no token."""
-    tokenizer, vectors = token_vectors()
-    encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
-    means = np.zeros((len(texts), vectors.shape[1]), np.float32)
-    for row, tokens in enumerate(encoded):
-        if tokens.ids:
-            means[row] = vectors[tokens.ids].mean(axis=0)
-    norms = np.linalg.norm(means, axis=1, keepdims=True)
-    return np.asarray(means / np.where(norms > 0, norms, 1), np.float32)
+    _, numbers, scales = token_vectors()
+    sums = np.zeros((len(texts), numbers.shape[1]), np.float32)
+    for row, text in enumerate(texts):
+        if tokens := text_tokens(text):
+            sums[row] = scales[tokens] @ numbers[tokens].astype(np.float32)
+    norms = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.asarray(sums / np.where(norms > 0, norms, 1), np.float32)
 
 
 @cache
-def token_vectors() -> tuple[Any, Floats]:
-    """The tokenizer, and a vector for each token."""
-    try:
-        from safetensors.numpy import load_file
-        from tokenizers import Tokenizer
+def token_vectors() -> TokenVectors:
+    with (files("forager.learn") / FILE).open("rb") as file, np.load(file) as parts:
+        tokens = parts["tokens"].tobytes().decode().replace(SPACE, " ").split("\n")
+        ranks = {token: rank for rank, token in enumerate(tokens, BYTES)}
+        return TokenVectors(ranks, parts["numbers"], parts["scales"])
 
-        root = files("wordllama")
-    except ImportError:
-        raise ForagerError("judging by a sentence needs word embeddings: pip install 'forager[sentence]'") from None
-    tokenizer = Tokenizer.from_file(str(root / VOCABULARY))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    (vectors,) = load_file(str(root / VECTORS)).values()
-    return tokenizer, vectors.astype(np.float32)
+
+def text_tokens(text: str) -> list[int]:
+    """The rows of the tokens of a text."""
+    pieces = PIECE.findall(f" {text}".replace(SPACE, " ")) if text else []
+    return list(chain.from_iterable(map(piece_tokens, pieces)))
+
+
+@lru_cache(PIECES)
+def piece_tokens(piece: str) -> tuple[int, ...]:
+    """The rows of the tokens of a piece, or of a space and a word."""
+    ranks = token_vectors().ranks
+    rank = ranks.get
+    if (whole := rank(piece)) is not None:  # every token is what byte-pair encoding makes of its characters
+        return (whole,)
+    parts = list(piece)
+    pairs = [rank(a + b, NO_TOKEN) for a, b in pairwise(parts)]  # of each part with the next one
+    while (lowest := min(pairs, default=NO_TOKEN)) != NO_TOKEN:
+        at = pairs.index(lowest)
+        parts[at] += parts.pop(at + 1)
+        del pairs[at]
+        if at:
+            pairs[at - 1] = rank(parts[at - 1] + parts[at], NO_TOKEN)
+        if at < len(pairs):
+            pairs[at] = rank(parts[at] + parts[at + 1], NO_TOKEN)
+    return tuple(chain.from_iterable([ranks[p]] if p in ranks else p.encode("utf-8", "surrogatepass") for p in parts))
 
 
 # ---- many short texts -----------------------------------------------------------------------------------------------
@@ -97,36 +139,26 @@ class WordVectors:
         return found
 
     def _learn(self, wanted: Terms, texts: Sequence[str]) -> Floats:
-        """The vectors of new words, which stand in these texts."""
-        new = list(dict.fromkeys(words("\n".join(texts))))
-        keys = terms(new).values if new else np.empty(0, np.uint32)
-        if len(keys) != len(new):  # a word that is cut again in other company
-            new = [word for word in new if len(terms([word]).values) == 1]
-            keys = terms(new).values
-        chosen = np.flatnonzero(np.isin(keys, wanted))
-        vectors = word_vectors([new[at] for at in chosen]).astype(np.float16)  # the same as when it is looked up later
-        keys = keys[chosen]
+        """The vectors of new words, which stand in these texts; zeros for those that do not."""
+        words = spelled(ROW_END.join(texts), wanted)
+        there = [at for at, word in enumerate(words) if word]
+        vectors = np.zeros((len(wanted), DIMENSIONS), np.float16)  # as when they are looked up later
+        vectors[there] = word_vectors([words[at] for at in there])
+        keys = wanted[there]
         slots = keys & np.uint32(SLOTS - 1)
-        self._keys[slots], self._vectors[slots] = keys, vectors
-        order = np.argsort(keys)
-        at = np.searchsorted(keys, wanted, sorter=order)
-        known = np.append(order, 0)[np.minimum(at, len(order))] if len(order) else np.zeros(len(wanted), np.intp)
-        ours = np.zeros((len(wanted), DIMENSIONS), np.float32)
-        if len(keys):
-            right = keys[known] == wanted
-            ours[right] = vectors[known[right]]
-        return ours
+        self._keys[slots], self._vectors[slots] = keys, vectors[there]
+        return vectors.astype(np.float32)
 
 
-def word_vectors(new: Sequence[str]) -> Floats:
+def word_vectors(words: Sequence[str]) -> Floats:
     """(words, DIMENSIONS)"""
-    tokenizer, table = token_vectors()
-    encoded = tokenizer.encode_batch(list(new), add_special_tokens=False)
-    lengths = np.array([len(tokens.ids) for tokens in encoded], np.int64)
-    means = np.zeros((len(new), DIMENSIONS), np.float32)
-    ids: NDArray[np.int64] = np.array([id for tokens in encoded for id in tokens.ids], np.int64)
-    if len(ids):
-        full = lengths > 0
-        starts = np.cumsum(lengths) - lengths
-        means[full] = np.add.reduceat(table[ids, :DIMENSIONS], starts[full]) / lengths[full][:, None]
-    return means
+    if not words:
+        return np.zeros((0, DIMENSIONS), np.float32)
+    _, numbers, scales = token_vectors()
+    tokens = [piece_tokens(f" {word}") for word in words]
+    lengths, rows = np.array(list(map(len, tokens))), np.array(list(chain.from_iterable(tokens)))
+    vectors = numbers.take(rows, axis=0)[:, :DIMENSIONS].astype(np.float32)
+    vectors *= scales.take(rows)[:, None]
+    sums = np.add.reduceat(vectors, lengths.cumsum() - lengths)
+    sums /= lengths[:, None]
+    return np.asarray(sums)

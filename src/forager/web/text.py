@@ -142,7 +142,20 @@ def unescaped(url: str) -> str:
 
 def words(text: str) -> list[str]:
     """The words of a text, in order: `terms([text])[0]` are their hashes."""
+    return _decoded(*_cut(text))
+
+
+def spelled(text: str, wanted: Terms) -> list[str]:
+    """The words of this text that have these hashes; "" if it has none."""
     octets, starts, lengths = _cut(text)
+    hashes = _hash(octets, starts, lengths)
+    order = hashes.argsort()
+    at = np.append(order, 0)[hashes.searchsorted(wanted, sorter=order)]
+    starts, lengths, hashes = (np.append(each, 0)[at] for each in (starts, lengths, hashes))
+    return _decoded(octets, starts, np.where(hashes == wanted, lengths, 0))
+
+
+def _decoded(octets: bytes, starts: Places, lengths: Places) -> list[str]:
     spans = zip(starts.tolist(), (starts + lengths).tolist(), strict=True)
     return [octets[start:end].decode("utf-8", "surrogatepass") for start, end in spans]
 

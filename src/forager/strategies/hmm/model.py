@@ -46,6 +46,7 @@ WORDS = 20_000  # the number of words that count: those on the most pages
 FEWEST = 2  # pages that a word must be on to count, if there are such words
 ROUNDS = 30  # of k-means
 PATIENCE = 5  # rounds of X-means without a better BIC
+_SPARE, _POWER = 10, 7  # dimensions more than are wanted, and products with X'X, in the search for the axes
 _NO_SPREAD = 1e-12  # variance of points that are all the same
 
 
@@ -206,12 +207,14 @@ def _matrix(weighed: TfidfRows, terms: Terms) -> Sparse:
 
 
 def _axes(pages: Sparse, dimensions: int, seed: int) -> Floats:
-    """V"""
-    from sklearn.utils.extmath import randomized_svd  # takes a second to import
-
+    """V, nearly: some random rows, multiplied with X and its transpose until the largest axes stand out (Halko,
+    Martinsson & Tropp 2011)."""
     rank = min(dimensions, *pages.shape)
-    _, _, axes = randomized_svd(pages, n_components=rank, random_state=seed)
-    return np.ascontiguousarray(axes.T, np.float32)
+    basis = np.random.default_rng(seed).normal(size=(pages.shape[1], min(rank + _SPARE, *pages.shape)))
+    for _ in range(_POWER):
+        basis, _ = np.linalg.qr(pages.T @ (pages @ basis))
+    _, _, turned = np.linalg.svd(pages @ basis, full_matrices=False)
+    return np.ascontiguousarray(basis @ turned[:rank].T, np.float32)
 
 
 def _unit(points: Floats) -> Floats:
