@@ -20,13 +20,14 @@ from tokenizers import Tokenizer
 
 from forager.learn import embeddings
 from forager.learn.embeddings import (
+    BUCKETS,
     BYTES,
     DIMENSIONS,
     LONGEST,
     PIECE,
     PIECES,
-    SLOTS,
     SPACE,
+    WAYS,
     WordVectors,
     embed,
     piece_tokens,
@@ -206,17 +207,16 @@ def test_a_word_that_the_texts_do_not_have_counts_nothing_and_is_asked_for_again
     assert both.tolist() == WordVectors().of_texts(["owls hoot"], ones)[0].tolist()
 
 
-def test_words_that_share_a_slot_take_turns() -> None:
-    many = [f"w{number}" for number in range(3_000)]
-    slots = terms([" ".join(many)]).values % SLOTS
-    at = np.argsort(slots, kind="stable")
-    pair = next(i for i in range(len(at)) if slots[at[i]] == slots[at[i + 1]])
-    one, two = many[at[pair]], many[at[pair + 1]]
+def test_when_a_bucket_is_full_its_words_take_turns() -> None:
+    many = np.array([f"w{number}" for number in range(20_000)])
+    buckets = terms([" ".join(many)]).values % BUCKETS
+    full = many[buckets == np.bincount(buckets).argmax()][: WAYS + 1]
+    assert len(full) == WAYS + 1
     vectors = WordVectors()
-    for word in (one, two, one):
+    for word in (*full, *full, full[0]):
         assert vectors.of_texts([word], ones).tolist() == WordVectors().of_texts([word], ones).tolist()
-    together = vectors.of_texts([f"{one} {two}"], ones)
-    assert together.tolist() == WordVectors().of_texts([f"{one} {two}"], ones).tolist()
+    together = " ".join(full)
+    assert vectors.of_texts([together], ones).tolist() == WordVectors().of_texts([together], ones).tolist()
 
 
 @given(st.lists(st.text(max_size=20), max_size=5))

@@ -39,7 +39,7 @@ from forager.web.text import ROW_END, spelled, terms
 
 FILE = "vectors.npz"
 DIMENSIONS = 128
-SLOTS = 1 << 16  # words that are remembered: 16 MB
+BUCKETS, WAYS = 1 << 14, 4  # words that are remembered, so many in a bucket: 16 MB
 PIECES = 1 << 14  # pieces that are remembered: about 4 MB
 LONGEST = 64  # characters of a piece: the time to find its tokens grows with the square
 SPACE = "\u2581"  # a space, as tokens are written
@@ -105,11 +105,12 @@ def piece_tokens(piece: str) -> tuple[int, ...]:
 
 
 class WordVectors:
-    """Vectors of words. Of two words that share a slot, the one that was met last is remembered."""
+    """Vectors of words. When a bucket is full, the word that came into it first is forgotten."""
 
     def __init__(self) -> None:
-        self._keys = np.zeros(SLOTS, np.uint32)
-        self._vectors = np.zeros((SLOTS, DIMENSIONS), np.float16)
+        self._keys = np.zeros((BUCKETS, WAYS), np.uint32)
+        self._next = np.zeros(BUCKETS, np.uint8)  # the way that is written next
+        self._vectors = np.zeros((BUCKETS * WAYS, DIMENSIONS), np.float16)
 
     def of_texts(self, texts: Sequence[str], weight: Callable[[Terms], Floats]) -> Floats:
         """(texts, DIMENSIONS)"""
@@ -130,13 +131,15 @@ class WordVectors:
         return sums
 
     def _look_up(self, bags: Ragged, texts_of: Callable[[Sequence[int]], Sequence[str]]) -> Floats:
-        slots = bags.values & np.uint32(SLOTS - 1)
-        found = self._vectors.take(slots, axis=0).astype(np.float32)
-        missing = np.flatnonzero(self._keys.take(slots) != bags.values)
+        buckets = bags.values & np.uint32(BUCKETS - 1)
+        same = self._keys.take(buckets, axis=0) == bags.values[:, None]
+        way = same.argmax(axis=1)
+        found = self._vectors.take(buckets * np.uint32(WAYS) + way, axis=0).astype(np.float32)
+        missing = np.flatnonzero(~same[np.arange(len(way)), way])
         if len(missing):
             rows = np.unique(np.searchsorted(bags.offsets, missing, "right") - 1)
             found[missing] = self._learn(bags.values[missing], texts_of(rows.tolist()))
-        return found
+        return np.asarray(found)
 
     def _learn(self, wanted: Terms, texts: Sequence[str]) -> Floats:
         """The vectors of new words, which stand in these texts; zeros for those that do not."""
@@ -144,10 +147,14 @@ class WordVectors:
         there = [at for at, word in enumerate(words) if word]
         vectors = np.zeros((len(wanted), DIMENSIONS), np.float16)  # as when they are looked up later
         vectors[there] = word_vectors([words[at] for at in there])
-        keys = wanted[there]
-        slots = keys & np.uint32(SLOTS - 1)
-        self._keys[slots], self._vectors[slots] = keys, vectors[there]
+        self._remember(*np.unique(wanted[there], return_index=True), vectors[there])
         return vectors.astype(np.float32)
+
+    def _remember(self, keys: Terms, first: NDArray[np.intp], vectors: NDArray[np.float16]) -> None:
+        buckets = keys & np.uint32(BUCKETS - 1)
+        way = self._next[buckets]
+        self._keys[buckets, way], self._vectors[buckets * np.uint32(WAYS) + way] = keys, vectors[first]
+        self._next[buckets] = (way + 1) % WAYS
 
 
 def word_vectors(words: Sequence[str]) -> Floats:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.learn.embeddings import DIMENSIONS, WordVectors
-from forager.learn.sample import TopicSample, opening, opening_leaves
+from forager.learn.sample import TopicSample, opening
 from forager.learn.tfidf import Idf
 from forager.strategies.link_features import side_by_side
 from forager.strategies.weigher.words import grouped, link_texts, spans
@@ -87,9 +87,7 @@ class TopicMeaning:
         return self._judged[1]
 
     def _judge(self, page: Page) -> float:
-        bag = page.terms.take(np.array(opening_leaves(page), np.intp))
-        text = Ragged(bag.values, np.array([0, len(bag.values)], np.int64))
-        (vector,) = self._vectors.of_bags(text, lambda _: [opening(page)], self._weight)
+        (vector,) = self._of_texts([opening(page)])
         slope, bias = self._platt
         return float(np.clip(slope * (vector @ self.weights[:-1] + self.weights[-1]) + bias, -SURE, SURE))
 
