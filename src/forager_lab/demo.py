@@ -1,4 +1,4 @@
-"""The demo: breadth-first and best-first crawl the same made-up web over HTTP on this machine, and are compared."""
+"""The demo: three strategies crawl the same made-up web over HTTP on this machine, and are compared."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from forager_lab.webs.procedural import ProceduralWeb, WebPlan
 from forager_lab.webs.procedural.topics import NONE
 
 TOPIC = "Sports"
-STRATEGIES = ("breadth-first", "best-first")
+STRATEGIES = ("breadth-first", "best-first", "default")
 QUERY = "training OR season"
 EXAMPLES, OTHERS, SEEDS = 40, 400, 3  # pages that the critic learns from; examples that are seeds
 OTHER = "other"  # the class of pages about nothing
@@ -91,7 +91,7 @@ class DemoCrawl:
 
 
 def run_demo(folder: Path | None, pages: int, seed: int, err: Console) -> None:
-    """Crawl with both strategies, write the report, and print what came of it. `err` shows the progress."""
+    """Crawl with each strategy, write the report, and print what came of it. `err` shows the progress."""
     place = _empty(folder)
     web = ProceduralWeb(WebPlan(seed=seed))
     err.print(f"learning what a page on {TOPIC} looks like from {EXAMPLES} examples …", highlight=False)

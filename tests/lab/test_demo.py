@@ -58,19 +58,19 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     return folder, out, err
 
 
-def test_best_first_brings_home_more(done: tuple[Path, str, str]) -> None:
+def test_our_strategy_brings_home_most(done: tuple[Path, str, str]) -> None:
     _, out, _ = done
-    breadth_first, best_first = harvests(out)
-    assert best_first >= breadth_first
-    assert best_first > 25
+    breadth_first, best_first, ours = harvests(out)
+    assert ours >= best_first >= breadth_first
+    assert ours > 25
 
 
 def test_no_server_is_left_behind(done: tuple[Path, str, str]) -> None:
     assert not runs(server_of(done[2]))
 
 
-def test_both_collections_have_the_pages_of_the_budget(done: tuple[Path, str, str]) -> None:
-    for strategy in ("breadth-first", "best-first"):
+def test_all_collections_have_the_pages_of_the_budget(done: tuple[Path, str, str]) -> None:
+    for strategy in ("breadth-first", "best-first", "default"):
         with Catalogue(done[0] / strategy) as catalogue:
             assert catalogue.status().pages == 60
             assert catalogue.status().sessions[-1].reason == "the budget of 60 pages is used up"
@@ -89,15 +89,15 @@ def test_the_commands_it_names_work(done: tuple[Path, str, str]) -> None:
         assert ran.stdout.strip(), line
 
 
-def test_the_report_shows_two_curves_and_needs_nothing_else(done: tuple[Path, str, str]) -> None:
+def test_the_report_shows_a_curve_for_each_and_needs_nothing_else(done: tuple[Path, str, str]) -> None:
     html = (done[0] / "report.html").read_text()
     tree = LexborHTMLParser(html)
     charts = tree.css("svg")
     assert len(charts) == 2
     for each in charts:
-        assert [len((line.attributes["points"] or "").split()) for line in each.css("polyline")] == [60, 60]
+        assert [len((line.attributes["points"] or "").split()) for line in each.css("polyline")] == [60, 60, 60]
         names = [title.text().partition(":")[0] for title in each.css("polyline title")]
-        assert names == ["breadth-first", "best-first"]
+        assert names == ["breadth-first", "best-first", "default"]
     assert not tree.css("script, link, img, iframe, [src], [href]")
     assert "url(" not in html
     assert "@import" not in html

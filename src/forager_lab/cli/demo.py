@@ -1,4 +1,4 @@
-"""`forager demo`: two strategies on a made-up web. Its work is in forager_lab.demo, imported when the command runs."""
+"""`forager demo`: three strategies on a made-up web. Its work is in forager_lab.demo, imported when the command runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STOPPED = 130  # exit code after Ctrl-C, as in a shell
 
 def demo(
     folder: Annotated[
-        Path | None, typer.Option(help="a new folder for the two projects and the report (default: a temporary one)")
+        Path | None, typer.Option(help="a new folder for the three projects and the report (default: a temporary one)")
     ] = None,
     pages: Annotated[int, typer.Option(min=1, help="pages to fetch in each crawl")] = 300,
     seed: Annotated[int, typer.Option(help="another number makes another web")] = 1,
@@ -22,9 +22,10 @@ def demo(
 ) -> None:
     """See a focused crawl without the internet.
 
-    A web is made up and served on this machine, and two strategies crawl it.
+    A web is made up and served on this machine, and three strategies crawl it.
     Breadth-first follows links in the order in which it finds them.
     Best-first follows the links of relevant pages first.
+    Default weighs all that speaks for a link, and learns while it crawls.
     A report compares what they bring home.
     """
     try:

@@ -114,6 +114,8 @@ def _like(name: str, what: str) -> Say:
     """For a cosine: how near the words at a link are to some pages of the sample."""
 
     def say(link: LinkSignals) -> str:
+        if not link.mean(name):
+            return f"its words cannot be compared with {what}"
         return f"its words are {'like' if link.high(name) else 'little like'} {what} (likeness: {link.mean(name):.2f})"
 
     return say
