@@ -1,4 +1,4 @@
-"""`forager demo`: three strategies on a made-up web. Its work is in forager_lab.demo, imported when the command runs."""
+"""`forager demo`: three strategies on a made-up web. Its work is in forager_lab.demo, imported when it runs."""
 
 from __future__ import annotations
 
