@@ -34,9 +34,9 @@ def installed(folder: Path, extras: str) -> Path:
             shutil.copy(one, sources)
     venv = folder / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
-    pip = [sys.executable, "-m", "pip", "--python", venv / "bin" / "python", "install", "--quiet", "--no-compile"]
+    pip = [sys.executable, "-m", "pip", "--python", str(venv / "bin" / "python"), "install", "--quiet", "--no-compile"]
     wanted = f"{sources}[{extras}]" if extras else str(sources)
-    subprocess.run([*pip, "-c", ROOT / "constraints.txt", wanted], check=True)
+    subprocess.run([*pip, "-c", str(ROOT / "constraints.txt"), wanted], check=True)
     (packages,) = venv.glob("lib/python3*/site-packages")
     return packages
 
