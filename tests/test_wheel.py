@@ -22,6 +22,20 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 BUILT = ("src", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE")  # what a build reads
+LEARNS = """
+from forager.critics import CRITICS
+from forager.types import Fetch
+from forager.web.page import parse
+
+texts = ["owls hoot at night", "owls hunt mice", "owls nest in trees", "banks lend money", "rates rise", "shares fall"]
+pages = [parse(Fetch("http://a.test/", f"<p>{text} on page {number}".encode())) for number, text in enumerate(texts)]
+described = CRITICS["description"](sentence="owls and other birds")
+learnt = [CRITICS[name](focus=["wanted"]) for name in ("svm", "mlp")]
+for critic in learnt:
+    critic.fit(pages, ["wanted"] * 3 + ["other"] * 3)
+judged = [critic.judge(pages) for critic in (described, *learnt)]
+print(*(each[0].relevance > each[3].relevance for each in judged))
+"""  # critics that learn or read, in the plain install
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info")
 
 
@@ -41,11 +55,7 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path, pytestconfig: p
     bare = {"HOME": str(home), "PATH": os.defpath, "PYTHONPATH": ""}
     forager = venv / "bin" / "forager"
     assert "best-first" in run([forager, "strategies"], home, bare)
-    run(
-        [venv / "bin" / "python", "-c", "import forager.critics.description as d; d.Description(sentence='owls')"],
-        home,
-        bare,
-    )
+    assert run([venv / "bin" / "python", "-c", LEARNS], home, bare) == "True True True\n"
     assert "report.html" in run([forager, "demo", "--pages", "5", "--folder", home / "demo", "--quiet"], home, bare)
     assert (home / "demo" / "report.html").stat().st_size > 1_000
     if "--version" in run([forager, "--help"], home, bare):
