@@ -33,12 +33,15 @@ from forager_lab.workers import Failed, work
 class TopicGoal:
     """Find the pages under a topic, anywhere in the web.
 
-    `halved`: half of them may be taught on before the crawl; `far`: start far from the topic.
+    `halved`: half of them may be taught on before the crawl; `far`: start far from the topic. A poor critic learns from
+    so many `examples`, and a share of its sample has the wrong label: `flipped`.
     """
 
     topic: str
     halved: bool = False
     far: bool = False
+    examples: int | None = None
+    flipped: float = 0.0
 
     @property
     def focus(self) -> str:
@@ -185,6 +188,15 @@ def trial_of(plan: Plan, group: str | None, run: int) -> Trial:
         return level_trial(lab, goal, critic, run=run, seed=plan.seed, pages=plan.pages)
     if isinstance(goal, TopicGoal):
         return topic_trial(
-            lab, goal.topic, critic, run=run, seed=plan.seed, pages=plan.pages, halved=goal.halved, far=goal.far
+            lab,
+            goal.topic,
+            critic,
+            run=run,
+            seed=plan.seed,
+            pages=plan.pages,
+            halved=goal.halved,
+            far=goal.far,
+            examples=goal.examples,
+            flipped=goal.flipped,
         )
     return path_trial(lab, goal.target, goal.leave_out, str(group), critic, run=run, seed=plan.seed, pages=plan.pages)

@@ -8,6 +8,8 @@ Halved: some strategies are taught before the crawl, on the web that they will c
 has only one half of the pages of the topic. The critic's examples come from the same half, and the whole half counts as
 trained. So what a crawl finds "without the training pages" was shown to nobody. In the path protocol the ground is the
 other groups.
+Poor critics: the critic learns from fewer examples, or some pages of its sample have the wrong label, and it is not
+told which.
 Far: a halved crawl starts from 3 pages of the ground's outermost layer, which is the farthest from the topic.
 
 Truth is the label, never the critic. A learner never sees a label that it was not trained on. The crawl is the loop
@@ -118,13 +120,15 @@ def topic_trial(
     pages: int | None = None,
     halved: bool = False,
     far: bool = False,
+    examples: int | None = None,
+    flipped: float = 0.0,
 ) -> Trial:
     """A trial of the topic protocol; run and seed decide every random choice."""
     relevant = lab.web.truth.relevant(topic)
     wanted = frozenset(relevant)
     others = [url for url in lab.web.truth.labels if url not in wanted]
     draw = np.random.default_rng([seed, run])
-    count = POSITIVES if len(relevant) >= 3 * POSITIVES else len(relevant) // 3
+    count = min(examples or POSITIVES, len(relevant) // 3)
     budget = 2 * len(relevant) if pages is None else pages
     if count < STARTS:
         raise ForagerError(
@@ -140,6 +144,11 @@ def topic_trial(
     starts = [positives[i] for i in draw.choice(count, STARTS, replace=False)]
     labels = [topic] * len(positives) + [OTHER] * len(negatives)
     sample = [*positives, *negatives]
+    if flipped:
+        wrong = draw.random(len(labels)) < flipped
+        labels = [
+            ({topic: OTHER, OTHER: topic}[label] if flip else label) for label, flip in zip(labels, wrong, strict=True)
+        ]
     learnt = learn_topic(lab, critic, sample, labels, topic, seed + run)
     if far:
         starts = _outermost(lab, teaching, draw)

@@ -80,3 +80,19 @@ def test_what_is_taught_is_refused_where_nothing_is_left_to_test_on() -> None:
         strategy_for(laboratory(WEB), trial, Spec("pupil"))
     with pytest.raises(ForagerError, match="--halved"):
         trial_of(plan(TopicGoal(TOPIC, far=True)), None, 0)
+
+
+# ---- poor critics
+
+
+def test_a_poor_critic_has_few_examples() -> None:
+    usual, few = (trial_of(plan(TopicGoal(TOPIC, examples=count)), None, 0) for count in (None, 5))
+    assert few.query.sample.wanted.sum() == 5 < usual.query.sample.wanted.sum()
+
+
+def test_a_poor_critic_is_told_wrong_labels_but_the_truth_stays() -> None:
+    usual, poor = (trial_of(plan(TopicGoal(TOPIC, flipped=share)), None, 0) for share in (0.0, 0.3))
+    assert poor.query.sample.urls == usual.query.sample.urls
+    assert 0.2 < np.mean(poor.query.sample.wanted != usual.query.sample.wanted) < 0.4
+    assert poor.relevant == usual.relevant
+    assert poor.seeds == usual.seeds

@@ -67,6 +67,12 @@ def run(
     far: Annotated[
         bool, typer.Option("--far", help="with --halved: start at the pages that are farthest from the topic")
     ] = False,
+    examples: Annotated[
+        int | None, typer.Option(min=3, help="with --topic: pages of it that the critic learns from, if not 40")
+    ] = None,
+    flipped: Annotated[
+        float, typer.Option(min=0, max=1, help="with --topic: share of the critic's sample that has the wrong label")
+    ] = 0.0,
     runs: Annotated[int, typer.Option(help="number of runs, each with another training sample")] = 5,
     critic: Annotated[
         str, typer.Option(help="the critic that judges the pages; parameters as name:key=value")
@@ -88,7 +94,7 @@ def run(
     from forager_lab.webs import open_web
 
     names = tuple(name.strip() for name in strategies.split(",") if name.strip())
-    plan = Plan(web, _goal(topic, target, leave_out, halved, far), names, critic, runs, pages, seed)
+    plan = Plan(web, _goal(topic, target, leave_out, halved, far, examples, flipped), names, critic, runs, pages, seed)
     if folder is not None:
         need_matplotlib()
     for loss in open_web(web).losses:
@@ -213,13 +219,19 @@ lab.command()(matrix)
 
 
 def _goal(
-    topic: str | None, target: str | None, leave_out: str | None, halved: bool, far: bool
+    topic: str | None,
+    target: str | None,
+    leave_out: str | None,
+    halved: bool,
+    far: bool,
+    examples: int | None,
+    flipped: float,
 ) -> TopicGoal | PathGoal:
     from forager_lab.experiment import PathGoal, TopicGoal
 
     if topic is not None and target is None and leave_out is None:
-        return TopicGoal(topic, halved, far)
-    if topic is None and target is not None and leave_out is not None and not (halved or far):
+        return TopicGoal(topic, halved, far, examples, flipped)
+    if topic is None and target is not None and leave_out is not None and not (halved or far or examples or flipped):
         return PathGoal(target, leave_out)
     raise ForagerError("give either --topic PREFIX [--halved [--far]], or --target LABEL with --leave-out COLUMN")
 
@@ -259,6 +271,8 @@ def _command(plan: Plan, folder: Path) -> str:
     goal, aim = plan.goal, list[str]()
     if isinstance(goal, TopicGoal):
         aim = ["--topic", goal.topic, *(["--halved"] if goal.halved else []), *(["--far"] if goal.far else [])]
+        aim += [f"--examples={goal.examples}"] if goal.examples else []
+        aim += [f"--flipped={goal.flipped:g}"] if goal.flipped else []
     elif isinstance(goal, PathGoal):
         aim = ["--target", goal.target, "--leave-out", goal.leave_out]
     pages = [] if plan.pages is None else ["--pages", str(plan.pages)]
