@@ -6,8 +6,8 @@ robots, parse, a naive Bayes critic of 20 classes, best-first, WARC and catalogu
     closed   3,000 pages, every link leads to one of them
     open     3,000 pages, 25 of 80 links lead to a URL never seen before, and 1 M URLs wait at the start
 
-The same with the apprentice instead of best-first, on both works but with nothing waiting at the start: a learner that
-goes on must be able to read again what it has learnt from. What a sweep over 1 M links costs is bench.sweeps.
+The same with strategies that learn, default and apprentice, on both works but with nothing waiting at the start: a
+learner that goes on must be able to read again what it has learnt from. What a sweep over 1 M links costs is bench.sweeps.
 
 The bare loop, the least one and the crawl take turns, because a machine is not equally fast all day; `ratio` is to the
 bare loop, `least_ratio` to the least. Where the time goes comes from a run of its own, in which every stage has a clock
@@ -143,6 +143,9 @@ def _waiting_url(id: int) -> NewUrl:
 
 
 # ---- the crawl that is measured --------------------------------------------------------------------------------------
+
+
+LEARNERS = ("default", "apprentice")
 
 
 class Work(NamedTuple):
@@ -314,20 +317,25 @@ def main() -> None:
     with prepared() as bench:
         with served("reference") as port:
             closed, stages = turns(bench, port, options.runs, Work("reference"))
-            learning, learning_stages = turns(bench, port, options.runs, Work("reference", strategy="apprentice"))
+            learning = {name: turns(bench, port, options.runs, Work("reference", strategy=name)) for name in LEARNERS}
         with served("open") as port:
             open, open_stages = turns(bench, port, options.runs, Work("open", options.waiting))
-            open_learning, _ = turns(bench, port, options.runs, Work("open", strategy="apprentice"))
+            open_learning = {
+                name: turns(bench, port, options.runs, Work("open", strategy=name))[0] for name in LEARNERS
+            }
     show(stages, open_stages)
     found = {
         **rounded(closed),
         **{f"open_{name}": value for name, value in rounded(open).items()},
         "stages": rounded(stages),
         "open_stages": rounded(open_stages),
-        "apprentice": {
-            **rounded(learning),
-            **{f"open_{name}": value for name, value in rounded(open_learning).items()},
-            "stages": rounded(learning_stages),
+        **{
+            learner: {
+                **rounded(figures),
+                **{f"open_{name}": value for name, value in rounded(open_learning[learner]).items()},
+                "stages": rounded(spent),
+            }
+            for learner, (figures, spent) in learning.items()
         },
         "sweeps": sweeps(),
         "frontier": frontier([*SIZES, *([LARGEST_SIZE] if options.full else [])]),

@@ -34,7 +34,7 @@ DECAY = 0.99
 RIDGE = 30.0  # draws the adapted weights to 0
 STIFF = (10.0, 1.0)  # draws s and t to 1 and 0
 FIRST_FIT, REFIT = 30, 10  # pages before the first fit, and between two
-MOST = 2_000  # outcomes that are remembered
+MOST, RECENT = 2_000, 500  # outcomes that are remembered; those that calibrate, as older ones hardly count
 SURE = 8.0  # log-odds are not larger
 Reals = NDArray[np.float64]
 
@@ -126,11 +126,12 @@ class Combiner:
             self.v = drawn_logistic(
                 x, y, np.full(x.shape[1], RIDGE), self.v, offset=self._together(self._w @ x.T + self._b)
             )
-        age = np.arange(len(y), dtype=np.float64)[::-1]
-        for expert, z in enumerate(self._opinions(self._signals)):
+        newest = y[-RECENT:]
+        age = np.arange(len(newest), dtype=np.float64)[::-1]
+        for expert, z in enumerate(self._opinions(self._signals[-RECENT:])):
             both = np.column_stack((z, np.ones(len(z))))
             s, t = drawn_logistic(
-                both, y, np.array(STIFF), self.calibration[expert], weight=np.power(DECAY, age), prior=_NONE
+                both, newest, np.array(STIFF), self.calibration[expert], weight=np.power(DECAY, age), prior=_NONE
             )
             self.calibration[expert] = np.clip(s, 0.2, 3.0), np.clip(t, -3.0, 3.0)
 
