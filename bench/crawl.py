@@ -7,7 +7,8 @@ robots, parse, a naive Bayes critic of 20 classes, best-first, WARC and catalogu
     open     3,000 pages, 25 of 80 links lead to a URL never seen before, and 1 M URLs wait at the start
 
 The same with strategies that learn, default and apprentice, on both works but with nothing waiting at the start: a
-learner that goes on must be able to read again what it has learnt from. What a sweep over 1 M links costs is bench.sweeps.
+learner that goes on must be able to read again what it has learnt from. What a sweep over 1 M links costs is
+bench.sweeps.
 
 The bare loop, the least one and the crawl take turns, because a machine is not equally fast all day; `ratio` is to the
 bare loop, `least_ratio` to the least. Where the time goes comes from a run of its own, in which every stage has a clock
