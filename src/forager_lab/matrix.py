@@ -10,10 +10,18 @@ The file names experiments. Each has a web with a topic (or several), and strate
     topic = ["Music", "History"]
 
     [[experiment]]
+    web = "wikispeedia"
+    topic = "IT"
+    halved = true                 # half of the topic may teach
+    strategies = ["memm", "crf"]
+
+    [[experiment]]
     web = "webkb"
     target = "course"
     leave_out = "university"
     runs = 1
+
+`examples = 5` and `flipped = 0.3` make the critic of a topic poor.
 
 A web is `procedural[:hosts=60:…]`, or a folder. A folder is looked for in the folders given with --webs (else in those
 of $FORAGER_WEBS), then beside the file.
@@ -65,6 +73,9 @@ class ExperimentTable(Table, frozen=True):
     topic: str | tuple[str, ...] | None = None
     target: str | None = None
     leave_out: str | None = None
+    halved: bool = False  # these three go with a topic: see TopicGoal
+    examples: int | None = None
+    flipped: float = 0.0
     strategies: tuple[str, ...] | None = None
     critic: str | None = None
     runs: int | None = None
@@ -134,7 +145,11 @@ def _plan(table: MatrixTable, experiment: ExperimentTable, web: str, goal: Topic
 def _goals(experiment: ExperimentTable, where: str) -> list[TopicGoal | PathGoal]:
     topic, target, leave_out = experiment.topic, experiment.target, experiment.leave_out
     if topic and target is None and leave_out is None:
-        return [TopicGoal(name) for name in ([topic] if isinstance(topic, str) else topic)]
+        names = [topic] if isinstance(topic, str) else topic
+        return [
+            TopicGoal(name, halved=experiment.halved, examples=experiment.examples, flipped=experiment.flipped)
+            for name in names
+        ]
     if topic is None and target is not None and leave_out is not None:
         return [PathGoal(target, leave_out)]
     raise ForagerError(f"{where}: give either topic, or target with leave_out")

@@ -10,7 +10,8 @@ a web cannot teach (an encyclopaedia has one host) is as on the others:
 
 The first crawls go by the weights that there are. With `--rounds 2` others follow that go by those just learnt.
 `--without` leaves a web or a topic out, for figures on what was not learnt from: `--without uic`, `--without
-wikispeedia:Music`.
+wikispeedia:Music`. With `--left-out DIR` a file is written for each web and each topic that is left out of the same
+crawls, DIR/uic.json and DIR/wikispeedia-Music.json.
 """
 
 from __future__ import annotations
@@ -183,12 +184,28 @@ def gather(todo: Sequence[TopicCrawl], jobs: int) -> dict[tuple[str, str], Noted
     return {topic: joined(noted) for topic, noted in found.items()}
 
 
+def write(weights: dict[str, object], file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(weights, indent=1) + "\n", encoding="utf-8")
+
+
+def write_left_out(noted: Mapping[tuple[str, str], Noted], folder: Path) -> None:
+    """Weights that have not seen a web, or a topic, for each of them."""
+    for web in {web for web, _ in noted}:
+        if others := {key: of for key, of in noted.items() if key[0] != web}:
+            write(fit(others), folder / f"{web}.json")
+    for web, topic in noted:
+        if others := {key: of for key, of in noted.items() if key != (web, topic)}:
+            write(fit(others), folder / f"{web}-{topic}.json")
+
+
 def main() -> None:
     said = argparse.ArgumentParser(description="Learn the weights of the default strategy on recorded webs.")
     said.add_argument("--webs", type=Path, required=True, help="the folder that holds wikispeedia, uic and webkb")
     said.add_argument("--runs", type=int, default=1, help="crawls of each topic")
     said.add_argument("--rounds", type=int, default=1, help="the later ones go by the weights of those before")
     said.add_argument("--without", action="append", default=[], help="a web, or WEB:TOPIC, that is left out")
+    said.add_argument("--left-out", type=Path, help="a folder for weights that have not seen a web or a topic")
     said.add_argument("--weights", default="", help="a file of weights to begin with")
     said.add_argument("--jobs", type=int, default=2)
     said.add_argument("out", type=Path)
@@ -197,8 +214,10 @@ def main() -> None:
     for _ in range(given.rounds):
         new = gather(todo, given.jobs)
         noted = {topic: joined([noted[topic], of]) if topic in noted else of for topic, of in new.items()}
-        given.out.write_text(json.dumps(fit(noted), indent=1) + "\n", encoding="utf-8")
+        write(fit(noted), given.out)
         todo = [replace(task, weights=str(given.out.resolve())) for task in todo]
+    if given.left_out:
+        write_left_out(noted, given.left_out)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from forager.strategies.weigher.signals import NAMES
 from forager.types import Strategy
 from forager_lab.experiment import laboratory
 from forager_lab.laboratory import Laboratory
-from forager_lab.pretraining import Noted, TopicCrawl, fit, watch
+from forager_lab.pretraining import Noted, TopicCrawl, fit, watch, write_left_out
 from forager_lab.protocol import Trial, open_crawl, topic_trial
 
 PAGES, RUNS = 90, 2
@@ -79,3 +79,17 @@ def test_the_fit_finds_the_signal_that_tells() -> None:
     weights = np.array(fit({("a", "b"): Noted(signals, wanted)})["webs"]["a"]["w"])  # type: ignore[index]
     assert weights.argmax() == 5
     assert np.abs(np.delete(weights, 5)).max() < 0.1 * weights[5]
+
+
+def test_what_is_left_out_teaches_nothing(tmp_path: Path) -> None:
+    draw = np.random.default_rng(3)
+    noted = {}
+    for web, topic, tells in (("a", "x", 5), ("a", "y", 6), ("b", "z", 7)):
+        signals = draw.normal(size=(2000, len(NAMES))).astype(np.float32)
+        noted[web, topic] = Noted(signals, (signals[:, tells] > 0).astype(np.float64))
+    write_left_out(noted, tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a-x.json", "a-y.json", "a.json", "b-z.json", "b.json"]
+    learnt = load_weights(str(tmp_path / "a-x.json"))
+    assert learnt["learnt from"] == {"a y": 2000, "b z": 2000}
+    assert np.argmax(learnt["webs"]["a"]["w"]) == 6
+    assert list(load_weights(str(tmp_path / "b.json"))["webs"]) == ["a"]
