@@ -32,6 +32,8 @@ seeds = ["http://www.a.test/0", "http://b.test/0"]
 [critic]
 name = "predicate"
 options.keywords = ["nest"]
+[strategy]
+name = "best-first"
 [frontier]
 delay = 0
 [stop]

@@ -33,7 +33,7 @@ strategy.name = "default"
 frontier.delay = 0
 frontier.in_flight = 1
 scope.feeds = false
-stop.pages = 14
+stop.pages = 20
 """
 HOME = url("/")
 

@@ -347,6 +347,7 @@ def test_a_wrong_webhook_is_one_line_without_the_secret(tmp_path: Path, webhook:
 TOML = """
 seeds = ["http://a.test/bird-0", "http://a.test/stone-1"]
 topic.keywords = ["bird"]
+strategy.name = "best-first"
 frontier.delay = 0
 stop.pages = {pages}
 [refresh]

@@ -20,7 +20,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from forager.clock import VirtualClock
-from forager.config import CrawlConfig, FetchConfig, FrontierConfig, ScopeConfig, StopConfig, StoreConfig
+from forager.config import CrawlConfig, FetchConfig, FrontierConfig, Named, ScopeConfig, StopConfig, StoreConfig
 from forager.crawl.loop import Crawl
 from forager.errors import ForagerError
 from forager.project import Project
@@ -55,6 +55,7 @@ def small_web(folder: Path, pages: int = 60) -> Path:
 def settings(**fetch: Any) -> CrawlConfig:
     return CrawlConfig(
         seeds=["http://a.test/0"],
+        strategy=Named(name="best-first"),  # without sweeps, which come sooner or later beside real requests
         frontier=FrontierConfig(delay=0, delay_factor=0, in_flight=1),
         scope=PLAIN,
         store=StoreConfig(duplicates="all"),

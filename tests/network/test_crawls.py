@@ -289,7 +289,7 @@ def test_the_collection_can_be_asked(web: tuple[int, Path], tmp_path: Path) -> N
     listed = [json.loads(line) for line in run("pages", str(folder), "--limit", "100", "--json").stdout.splitlines()]
     assert len(listed) == 40
     deepest = max(listed, key=lambda page: int(page["depth"]))
-    way = [json.loads(line) for line in run("why", str(folder), deepest["url"], "--json").stdout.splitlines()]
+    way = json.loads(run("why", str(folder), deepest["url"], "--json").stdout)["way"]
     assert [step["depth"] for step in way] == list(range(deepest["depth"] + 1))
     assert way[0]["score"] is None  # a seed
     word = next(word for page in listed for word in page["title"].split() if word.isalpha() and len(word) > 3)

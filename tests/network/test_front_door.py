@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from forager import Crawl, CrawlConfig, ForagerError
-from forager.config import FetchConfig, FrontierConfig, StopConfig
+from forager.config import FetchConfig, FrontierConfig, Named, StopConfig
 from forager.crawl import asking
 from forager.critics import Predicate
 from forager.fetch.body import MemoryShare
@@ -28,6 +28,7 @@ def config(port: int, **fetch: object) -> CrawlConfig:
     settings: dict[str, object] = {"contact": "me@example.org", "resolve": {"*.web.test": f"127.0.0.1:{port}"}, **fetch}
     return CrawlConfig(
         seeds=HOMES,
+        strategy=Named(name="best-first"),
         frontier=FrontierConfig(delay=0.0),
         stop=StopConfig(pages=40),
         fetch=FetchConfig(**settings),  # type: ignore[arg-type]
