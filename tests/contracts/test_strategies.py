@@ -21,6 +21,7 @@ from forager.types import (
     Evidence,
     Explains,
     Fetch,
+    GivesChances,
     Inlinks,
     Judgement,
     Known,
@@ -189,6 +190,21 @@ def test_same_seed_same_crawl(make: Callable[[], Strategy]) -> None:
 
 
 @every_strategy
+def test_chances_are_chances_and_grow_with_the_score(make: Callable[[], Strategy]) -> None:
+    strategy = make()
+    if isinstance(strategy, GivesChances):
+        chances = strategy.chances(np.array([-20, -2, 0, 2, 20], np.float32))
+        assert (np.diff(chances) > 0).all()
+        assert ((chances >= 0) & (chances <= 1)).all()
+
+
+def test_the_default_strategy_gives_chances() -> None:
+    strategy = MAKERS["default"]()
+    assert isinstance(strategy, GivesChances)
+    assert strategy.chances(np.zeros(1, np.float32)) == 0.5  # its scores are log-odds
+
+
+@every_strategy
 def test_optional_verbs_are_whole(make: Callable[[], Strategy]) -> None:
     """Half an optional protocol would be silently ignored by the loop."""
     strategy = make()
@@ -197,6 +213,7 @@ def test_optional_verbs_are_whole(make: Callable[[], Strategy]) -> None:
         (Rescores, ["rescore", "every"]),
         (Persists, ["parts", "from_parts", "merge"]),
         (Explains, ["explain"]),
+        (GivesChances, ["chances"]),
     ):
         has = [hasattr(strategy, verb) for verb in verbs]
         assert all(has) or not any(has), verbs
