@@ -124,6 +124,7 @@ def make_project(folder: Path, seeds: Sequence[str], resolve: Mapping[str, str],
     (folder / "seeds.txt").write_text("".join(f"{seed}\n" for seed in seeds), encoding="utf-8")
     (folder / "forager.toml").write_text(
         '[critic]\nname = "predicate"\noptions.keywords = ["species", "planet", "music", "market"]\n'
+        '[strategy]\nname = "best-first"\n'
         f"[frontier]\ndelay = {limits.delay}\nretries = {limits.retries}\npatience = {limits.patience}\n"
         f"hosts_per_page = {limits.hosts_per_page}\n"
         f'[scope]\nexclude = ["/{OUT}/"]\n'

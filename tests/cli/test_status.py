@@ -110,7 +110,7 @@ def test_a_strategy_that_gives_chances_has_a_forecast(tmp_path: Path, monkeypatc
     pages = {f"http://b.test/{name}": ("", f"{'nest' if 'bird' in name else 'rock'} {name}") for name in names[1:]}
     write_web(tmp_path / "web", {"http://b.test/0": ("", f"nest {links}"), **pages})
     seeds = CONFIG.replace('"http://www.a.test/0", "http://b.test/0"', '"http://b.test/0"').format(pages=110)
-    (tmp_path / "forager.toml").write_text(f'strategy.name = "hopeful"\n{seeds}')
+    (tmp_path / "forager.toml").write_text(seeds.replace('"best-first"', '"hopeful"'))
     run("crawl", str(tmp_path))
     told = run("status", str(tmp_path))
     assert re.search(r"\nforecast +\d+  relevant pages in the next 291 fetches \(\d+ to \d+, 80 %\)\n", told)

@@ -65,7 +65,7 @@ def pages() -> dict[Url, str | Redirect | Failure]:
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = Project.create(tmp_path_factory.mktemp("why") / "project", TOML)
     stats = asyncio.run(project.crawl(fetcher=SmallWeb(pages())))
-    assert stats.stopped == "the budget of 14 pages is used up"
+    assert stats.stopped == "the budget of 20 pages is used up"
     return project.folder
 
 
@@ -103,7 +103,7 @@ def test_a_link_that_waits_has_the_score_and_the_rank_of_a_resumed_crawl(crawled
         assert (told.place.ahead, told.place.waiting) == (rank, len(names))
         assert told.score == pytest.approx(float(scores[rank]), abs=1e-4)
         assert told.place.best == pytest.approx(float(scores[0]), abs=1e-4)
-        assert told.place.stopped == "the budget of 14 pages is used up"
+        assert told.place.stopped == "the budget of 20 pages is used up"
 
 
 def test_what_is_told_adds_up_to_the_score_over_all_pages_with_the_link(crawled: Path, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def waits(catalogue: Catalogue, place: str) -> bool:
 def test_pages_after_the_last_checkpoint_are_told(crawled: Path, tmp_path: Path) -> None:
     shutil.copytree(crawled, tmp_path / "p", ignore=shutil.ignore_patterns("*.npz"))
     told = story(tmp_path / "p", waiting_name(crawled))
-    assert told.behind == 14
+    assert told.behind == 20
     assert "what the strategy knew 14 pages ago" in run("why", str(tmp_path / "p"), told.url)
     assert story(crawled, told.url).behind == 0
 
