@@ -55,7 +55,7 @@ def _contents(commands: dict[str, Any]) -> Iterator[str]:
 
 def _usage(name: str, parameters: Sequence[Any]) -> str:
     arguments = [each for each in parameters if each.param_type_name == "argument"]
-    names = [each.name.upper() + ("…" if each.nargs == -1 else "") for each in arguments]
+    names = [each.metavar or each.name.upper() + ("…" if each.nargs == -1 else "") for each in arguments]
     words = [word if each.required else f"[{word}]" for word, each in zip(names, arguments, strict=True)]
     options = ["[OPTIONS]"] if len(parameters) > len(arguments) else []
     return " ".join([name, *words, *options])
@@ -67,7 +67,7 @@ def _table(parameters: Sequence[Any]) -> Iterator[str]:
     yield "| | | if not given |\n|---|---|---|"
     for each in parameters:
         if each.param_type_name == "argument":
-            written = each.name.upper()
+            written = each.metavar or each.name.upper()
         else:
             written = "`, `".join([*each.opts, *each.secondary_opts])
         yield f"| `{written}` | {_prose(each.help or '')} | {_default(each)} |"

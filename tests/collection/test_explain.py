@@ -52,7 +52,7 @@ def pages() -> dict[Url, str | Redirect | Failure]:
     }
     for number in range(12):
         birds_next, stones_next = birds[number + 1 : number + 4], stones[number + 1 : number + 4]
-        made[url(birds[number])] = html(f"{BIRDS} bird {number}", *birds_next, *stones_next[:1])
+        made[url(birds[number])] = html(f"{BIRDS} bird {number}", *birds_next, *stones_next[:1], birds[number - 1])
         made[url(stones[number])] = html(f"{STONES} stone {number}", *stones_next, *birds_next[:1])
     made[url("/old")] = Redirect(url("/old"), url("/bird-0"))
     made[url("/private")] = Failure(url("/private"), Reason.ROBOTS)
@@ -129,6 +129,15 @@ def first_scores(folder: Path) -> dict[str, float]:
         }
 
 
+def test_of_links_with_the_same_score_the_one_found_earlier_comes_first(tmp_path: Path) -> None:
+    project = Project.create(tmp_path / "p", TOML.replace('"default"', '"breadth-first"'))
+    asyncio.run(project.crawl(fetcher=SmallWeb(pages())))
+    names, scores = waiting(project.folder)
+    assert scores[1] == scores[-1]
+    told = [story(project.folder, name).place for name in names]
+    assert [place and place.ahead for place in told] == list(range(len(names)))
+
+
 def test_a_host_that_rests_is_told(crawled: Path) -> None:
     for place in ("http://b.test/behind", "http://b.test/busy"):
         told = story(crawled, place)
@@ -146,14 +155,21 @@ def test_a_host_that_rests_is_told(crawled: Path) -> None:
 
 def test_a_page_is_told_as_it_was_known_when_it_was_taken(crawled: Path) -> None:
     with Catalogue(crawled) as catalogue:
-        entry = next(entry for entry in catalogue.pages(order="newest") if entry.parent)
-        earlier = {page.url for page in catalogue.pages() if page.seq < entry.seq}
-    told = story(crawled, entry.url)
-    assert (told.fate, told.relevance, told.place) == ("page", entry.relevance, None)
-    assert told.score == entry.score
-    assert told.expected == pytest.approx(1 / (1 + np.exp(-entry.score)))
-    assert set(told.found_on) == {page for page in earlier if f'href="{entry.url[13:]}"' in str(pages()[Url(page)])}
-    assert told.score_now == pytest.approx(sum(weight for _, weight in told.signals))
+        entries = list(catalogue.pages())
+    found_later = False
+    for entry in (entry for entry in entries if entry.parent):
+        linked = [page for page in entries if f'href="{entry.url[13:]}"' in str(pages()[Url(page.url)])]
+        earlier = {page.url for page in linked if page.seq < entry.seq}
+        found_later = found_later or len(earlier) < len(linked)
+        told = story(crawled, entry.url)
+        assert (told.fate, told.relevance, told.place) == ("page", entry.relevance, None)
+        assert told.score == entry.score
+        assert told.expected == pytest.approx(1 / (1 + np.exp(-entry.score)))
+        if entry.url != url("/bird-0"):  # to which a redirect led
+            assert set(told.found_on) == earlier
+            assert told.links_told == min(8, len(earlier))
+        assert told.score_now == pytest.approx(sum(weight for _, weight in told.signals))
+    assert found_later
 
 
 def test_a_seed_needs_no_score(crawled: Path) -> None:
@@ -184,6 +200,10 @@ def test_a_scope_that_was_narrowed_and_a_budget_that_is_used_up_are_told(crawled
     told = story(tmp_path / "p", name)
     assert (told.fate, told.reason, told.place) == ("refused", "exclude", None)
     assert "the scope does not let it through (exclude)" in run("why", str(tmp_path / "p"), name)
+    other, before = story(tmp_path / "p", "http://b.test/behind").place, story(crawled, "http://b.test/behind").place
+    assert other is not None
+    assert before is not None
+    assert other.waiting == before.waiting - 1
     toml.write_text(f"{TOML}\nfrontier.pages_per_host = 5\n")
     assert story(tmp_path / "p", name).reason == "budget"
     assert "pages_per_host" in run("why", str(tmp_path / "p"), name)
