@@ -27,7 +27,7 @@ from scipy.sparse import hstack
 from scipy.special import expit
 
 from forager.critics.corpus import Corpus
-from forager.critics.from_examples import FromWords, LeftOut, PageEvidence, shared_out
+from forager.critics.from_examples import FromWords, LeftOut, PageEvidence, in_one_thread, shared_out
 from forager.errors import ForagerError
 from forager.learn.calibration import Places, Platt, cross_validated, sigmoid
 from forager.learn.linear import Reals
@@ -106,9 +106,10 @@ class LinearSvm(FromWords):
         weights, bias = np.zeros((x.shape[1], truth.shape[1]), np.float32), np.where(truth.all(axis=0), 1, -1)
         bias = bias.astype(np.float32)
         with_bias = hstack((x, np.ones((x.shape[0], 1))), "csr", np.float64)
-        for i in np.flatnonzero(truth.any(axis=0) & ~truth.all(axis=0)):
-            machine = fit_machine(with_bias, truth[:, i], self._penalty)
-            weights[:, i], bias[i] = machine[:-1], machine[-1]
+        with in_one_thread():
+            for i in np.flatnonzero(truth.any(axis=0) & ~truth.all(axis=0)):
+                machine = fit_machine(with_bias, truth[:, i], self._penalty)
+                weights[:, i], bias[i] = machine[:-1], machine[-1]
         return weights, bias
 
 
@@ -122,13 +123,13 @@ def fit_machine(x: Any, wanted: Mask, penalty: float) -> Reals:
     transposed, w, f, enough = x.T.tocsr(), np.zeros(x.shape[1]), np.zeros(len(y)), 0.0
 
     def loss(w: Reals, f: Reals) -> float:
-        return _dot(w, w) / 2 + _dot(costs, np.maximum(0, 1 - y * f) ** 2)
+        return float(w @ w) / 2 + float(costs @ np.maximum(0, 1 - y * f) ** 2)
 
     for _ in range(ROUNDS):
         r = np.maximum(0, 1 - y * f)
         gradient, curve = w - transposed @ (2 * costs * r * y), 2 * costs * (r > 0)
-        enough = enough or PRECISION**2 * _dot(gradient, gradient)
-        if _dot(gradient, gradient) <= enough:
+        enough = enough or PRECISION**2 * float(gradient @ gradient)
+        if float(gradient @ gradient) <= enough:
             break
         way = _solved(lambda v, c=curve: v + transposed @ (c * (x @ v)), -gradient)  # type: ignore[misc]
         along, step, before = x @ way, 1.0, loss(w, f)
@@ -141,17 +142,12 @@ def fit_machine(x: Any, wanted: Mask, penalty: float) -> Reals:
 def _solved(times: Callable[[Reals], Reals], b: Reals) -> Reals:
     """v with H v = b, nearly, by conjugate gradients; `times` multiplies with H."""
     v, rest, way = np.zeros_like(b), b, b
-    left = _dot(b, b)
+    left = float(b @ b)
     enough = left / 100
     while left > enough:
         turned = times(way)
-        step = left / _dot(way, turned)
+        step = left / float(way @ turned)
         v, rest, before = v + step * way, rest - step * turned, left
-        left = _dot(rest, rest)
+        left = float(rest @ rest)
         way = rest + left / before * way
     return v
-
-
-def _dot(a: Reals, b: Reals) -> float:
-    """Not by `@`: for long vectors that starts threads, which wait for each other longer than they compute."""
-    return float(np.einsum("i,i", a, b))
