@@ -18,7 +18,8 @@ empty page: slope (z(t) - z()).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import ClassVar, Protocol, Self, cast
@@ -220,6 +221,15 @@ def shared_out(weights: Floats, focus: Mask) -> Floats:
         total = weights[side].sum()
         shares[side] = weights[side] / total if total > 0 else 1 / side.sum()
     return shares
+
+
+@contextmanager
+def in_one_thread() -> Iterator[None]:
+    """For products of large arrays: several threads would wait for each other on a busy machine."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(1):
+        yield
 
 
 def _digest(parts: Mapping[str, object], others: object) -> int:

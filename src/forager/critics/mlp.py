@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 
 from forager.critics.corpus import Corpus
-from forager.critics.from_examples import FromExamples, LeftOut, PageEvidence, shared_out
+from forager.critics.from_examples import FromExamples, LeftOut, PageEvidence, in_one_thread, shared_out
 from forager.errors import ForagerError
 from forager.learn.calibration import Places, Platt, cross_validated
 from forager.learn.linear import Reals
@@ -129,7 +129,8 @@ class Mlp(FromExamples):
         draw = np.random.default_rng(self._seed % (1 << 64)).uniform(-1, 1, ends[-1])
         first = draw * np.repeat(reach, np.diff(ends, prepend=0))
         options = {"maxiter": self._steps, "gtol": PRECISION}
-        return cut(minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x)
+        with in_one_thread():
+            return cut(minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x)
 
 
 def loss_and_slope(x: Any, truth: Reals, decay: float, layers: Sequence[Reals]) -> tuple[float, list[Reals]]:

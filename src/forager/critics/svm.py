@@ -18,7 +18,7 @@ b counts as one more weight. To judge is a product with the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from scipy.sparse import hstack
 from scipy.special import expit
 
 from forager.critics.corpus import Corpus
-from forager.critics.from_examples import FromWords, LeftOut, PageEvidence, shared_out
+from forager.critics.from_examples import FromWords, LeftOut, PageEvidence, in_one_thread, shared_out
 from forager.errors import ForagerError
 from forager.learn.calibration import Places, Platt, cross_validated, sigmoid
 from forager.learn.linear import Reals
@@ -36,7 +36,7 @@ from forager.types import Bag, Floats, Mask, Parts, Terms
 
 USUAL = Platt(slope=7.0, bias=1.0)
 ROUNDS = 100  # steps of Newton's method, at most
-PRECISION = 1e-6  # the gradient is to become so much shorter
+PRECISION = 1e-5  # the gradient is to become so much shorter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,31 +106,34 @@ class LinearSvm(FromWords):
         weights, bias = np.zeros((x.shape[1], truth.shape[1]), np.float32), np.where(truth.all(axis=0), 1, -1)
         bias = bias.astype(np.float32)
         with_bias = hstack((x, np.ones((x.shape[0], 1))), "csr", np.float64)
-        for i in np.flatnonzero(truth.any(axis=0) & ~truth.all(axis=0)):
-            machine = fit_machine(with_bias, truth[:, i], self._penalty)
-            weights[:, i], bias[i] = machine[:-1], machine[-1]
+        with in_one_thread():
+            for i in np.flatnonzero(truth.any(axis=0) & ~truth.all(axis=0)):
+                machine = fit_machine(with_bias, truth[:, i], self._penalty)
+                weights[:, i], bias[i] = machine[:-1], machine[-1]
         return weights, bias
 
 
 def fit_machine(x: Any, wanted: Mask, penalty: float) -> Reals:
-    """w for the rows of x, of which the last column is 1, by Newton's method. r = max(0, 1 - y f), sums over r > 0:
+    """w for the rows of x, of which the last column is 1, by Newton's method. r = 1 - y f; sums are over r > 0:
 
     g = w - 2C sum of s r y x,    H v = v + 2C sum of s (x . v) x,    w -= step H^-1 g
     """
     y, positives = np.where(wanted, 1.0, -1.0), int(wanted.sum())
-    costs = penalty * len(y) / 2 / np.where(wanted, positives, len(y) - positives)  # C s
-    transposed, w, f, enough = x.T.tocsr(), np.zeros(x.shape[1]), np.zeros(len(y)), 0.0
+    costs = penalty * len(y) / np.where(wanted, positives, len(y) - positives)  # 2C s
+    w, f, enough = np.zeros(x.shape[1]), np.zeros(len(y)), 0.0
 
     def loss(w: Reals, f: Reals) -> float:
-        return _dot(w, w) / 2 + _dot(costs, np.maximum(0, 1 - y * f) ** 2)
+        return float(w @ w + costs @ np.maximum(0, 1 - y * f) ** 2) / 2
 
     for _ in range(ROUNDS):
-        r = np.maximum(0, 1 - y * f)
-        gradient, curve = w - transposed @ (2 * costs * r * y), 2 * costs * (r > 0)
-        enough = enough or PRECISION**2 * _dot(gradient, gradient)
-        if _dot(gradient, gradient) <= enough:
+        r = 1 - y * f
+        short = np.flatnonzero(r > 0)
+        rows, cost = x[short], costs[short]
+        gradient = w - rows.T @ (cost * (r * y)[short])
+        enough = enough or PRECISION**2 * float(gradient @ gradient)
+        if float(gradient @ gradient) <= enough:
             break
-        way = _solved(lambda v, c=curve: v + transposed @ (c * (x @ v)), -gradient)  # type: ignore[misc]
+        way = _solved(rows, cost, -gradient)
         along, step, before = x @ way, 1.0, loss(w, f)
         while loss(w + step * way, f + step * along) > before and step > PRECISION:
             step /= 2
@@ -138,20 +141,14 @@ def fit_machine(x: Any, wanted: Mask, penalty: float) -> Reals:
     return w
 
 
-def _solved(times: Callable[[Reals], Reals], b: Reals) -> Reals:
-    """v with H v = b, nearly, by conjugate gradients; `times` multiplies with H."""
-    v, rest, way = np.zeros_like(b), b, b
-    left = _dot(b, b)
+def _solved(rows: Any, cost: Reals, b: Reals) -> Reals:
+    """v with H v = b, nearly, by conjugate gradients."""
+    v, rest, way, left = np.zeros_like(b), b, b, float(b @ b)
     enough = left / 100
     while left > enough:
-        turned = times(way)
-        step = left / _dot(way, turned)
+        turned = way + rows.T @ (cost * (rows @ way))
+        step = left / float(way @ turned)
         v, rest, before = v + step * way, rest - step * turned, left
-        left = _dot(rest, rest)
+        left = float(rest @ rest)
         way = rest + left / before * way
     return v
-
-
-def _dot(a: Reals, b: Reals) -> float:
-    """Not by `@`: for long vectors that starts threads, which wait for each other longer than they compute."""
-    return float(np.einsum("i,i", a, b))
