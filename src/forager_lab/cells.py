@@ -102,7 +102,7 @@ def cell_key(content: str, plan: Plan, cell: Cell) -> Key:
     """Everything that determines the crawl of a cell on a web with this content."""
     return {
         "web": content,
-        "goal": {name: value for name, value in asdict(plan.goal).items() if value},
+        "goal": {name: value for name, value in asdict(plan.goal).items() if value is not False and value is not None},
         "critic": _written(plan.critic),
         "strategy": _written(cell.strategy),
         "group": cell.group,

@@ -41,7 +41,7 @@ class TopicGoal:
     halved: bool = False
     far: bool = False
     examples: int | None = None
-    flipped: float = 0.0
+    flipped: float | None = None
 
     @property
     def focus(self) -> str:
@@ -197,6 +197,6 @@ def trial_of(plan: Plan, group: str | None, run: int) -> Trial:
             halved=goal.halved,
             far=goal.far,
             examples=goal.examples,
-            flipped=goal.flipped,
+            flipped=goal.flipped or 0.0,
         )
     return path_trial(lab, goal.target, goal.leave_out, str(group), critic, run=run, seed=plan.seed, pages=plan.pages)

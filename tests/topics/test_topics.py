@@ -298,8 +298,7 @@ def test_why_names_the_words_and_another_project_may_go_on_with_what_was_learnt(
     with Catalogue(folder) as catalogue:
         found = [entry.url for entry in catalogue.pages() if entry.parent is not None]
     assert " at -1\n" in run("why", str(folder), found[-1])
-    rows = map(json.loads, run("why", str(folder), found[-1], "--json").splitlines())
-    weights = [row["weight"] for row in rows if "words" in row]
+    weights = [signal["weight"] for signal in json.loads(run("why", str(folder), found[-1], "--json"))["signals"]]
     assert weights == sorted(weights, key=abs, reverse=True) != []
     other = made(tmp_path / "other", web, "--keywords", "egg", "--apprentice-from", str(folder), strategy="apprentice")
     strategy = strategy_of(Project(other).config, Predicate(keywords=["egg"]))

@@ -113,7 +113,7 @@ class Crawl:
         self._stopping_since: float | None = None
         self._running = False
         self._sweeps = SweepsBeside(self.state, self.step, self.strategy.combine.policy, self._clock, self.log)
-        self._revisits = Revisits((), self.state, _nothing)
+        self._revisits = Revisits((), self.state, lambda seq: None)
         self._resting: asyncio.Future[None] | None = None  # while nothing is in flight
         self._rests_until: float | None = None
 
@@ -389,10 +389,6 @@ class Crawl:
         if stop.pages is not None and self.stats.pages + in_flight >= stop.pages:
             return f"the budget of {stop.pages} pages is used up"
         return self.state.forecaster.too_little(stop.least_yield)
-
-
-def _nothing(seq: int) -> None:
-    """A crawl that revisits no page recalls none."""
 
 
 def _forget(answer: Answer) -> None:

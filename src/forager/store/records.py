@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from forager.errors import ForagerError
+from forager.store.damage import damaged_database
 from forager.types import Answer, Floats, Ids
 
 # passage: no page of the collection, but its links are followed; same: a page that has not changed since it was fetched
@@ -143,4 +144,7 @@ def stamp(moment: datetime) -> str:
 
 def moment(written: str) -> datetime:
     """The moment that `stamp` wrote."""
-    return datetime.fromisoformat(written)
+    try:
+        return datetime.fromisoformat(written)
+    except ValueError:
+        raise damaged_database(None, f"{written!r} is no time") from None

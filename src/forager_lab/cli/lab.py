@@ -230,7 +230,7 @@ def _goal(
     from forager_lab.experiment import PathGoal, TopicGoal
 
     if topic is not None and target is None and leave_out is None:
-        return TopicGoal(topic, halved, far, examples, flipped)
+        return TopicGoal(topic, halved, far, examples, flipped or None)
     if topic is None and target is not None and leave_out is not None and not (halved or far or examples or flipped):
         return PathGoal(target, leave_out)
     raise ForagerError("give either --topic PREFIX [--halved [--far]], or --target LABEL with --leave-out COLUMN")
