@@ -63,8 +63,9 @@ def draw(text: str, file: Path, title: str) -> None:
 if __name__ == "__main__":
     os.chdir(tempfile.mkdtemp())
     parts = [CURSOR.sub("", part) for part in JUMP.split(in_terminal("forager", "demo", "--folder", "demo"))]
-    frames = [part for part in parts if re.match(r"pages +\S+: ", part)]
-    of_best = [frame for frame in frames if "default:" in frame]
-    draw(of_best[len(of_best) // 4], HERE / "crawling.svg", "while it crawls")
+    frames = [part for part in parts if re.match(r"\d+% ", part)]
+    before = next(at for at, part in enumerate(parts) if part.startswith("best-first: "))  # its last line
+    ours = [part for part in parts[before:] if part in frames]
+    draw(ours[len(ours) // 4], HERE / "crawling.svg", "while it crawls")
     end = "".join(part for part in parts if part not in frames).partition("\nprojects")[0]
     draw(f"$ forager demo\n{end}", HERE / "demo.svg", "forager demo")
