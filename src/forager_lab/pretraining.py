@@ -25,10 +25,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from forager.crawl.loop import Crawl
+from forager.learn.linear import Reals
+from forager.learn.logistic import logistic
 from forager.registry import Spec
 from forager.strategies.weigher import Weigher
 from forager.strategies.weigher.signals import NAMES, SOURCE
@@ -54,7 +54,6 @@ TOPICS: Mapping[str, Sequence[str]] = {
 EVERY = 2  # sweeps of which one is noted
 TOP, OTHERS = 40, 40  # links that are noted
 ALL, ONE = 3e-4, 5e-4
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,8 @@ def fit(noted: Mapping[tuple[str, str], Noted]) -> dict[str, object]:
     pooled = _fit(noted, mean, scale, ALL, none)
     webs = dict.fromkeys(web for web, _ in noted)
     own = {web: _fit({key: of for key, of in noted.items() if key[0] == web}, mean, scale, ONE, pooled) for web in webs}
-    a1, a0 = _logistic(every[:, [SOURCE]], joined(noted.values()).wanted, c, 0.0, none[:2])
+    one = np.column_stack((every[:, SOURCE], np.ones(len(every))))
+    a1, a0 = logistic(one, joined(noted.values()).wanted, np.full(2, 1e-9), weight=c)
     return {
         "names": list(NAMES),
         "mean": _rounded(mean),
@@ -144,21 +144,11 @@ def fit(noted: Mapping[tuple[str, str], Noted]) -> dict[str, object]:
 
 
 def _fit(noted: Mapping[tuple[str, str], Noted], mean: Reals, scale: Reals, pull: float, prior: Reals) -> Reals:
+    """Weights that are drawn to a prior, and the bias at the end, which is not."""
     every = joined(noted.values())
-    return _logistic((every.signals - mean) / scale, every.wanted, importance(noted), pull, prior)
-
-
-def _logistic(x: Reals, y: Reals, c: Reals, pull: float, prior: Reals) -> Reals:
-    """Weights that are drawn to a prior, and the bias at the end."""
-
-    def loss(a: Reals) -> tuple[float, Reals]:
-        z, away = x @ a[:-1] + a[-1], a[:-1] - prior[:-1]
-        slope = c * (1 / (1 + np.exp(-np.clip(z, -30, 30))) - y)
-        value = c @ (np.logaddexp(0, z) - y * z) + pull * (away @ away)
-        return float(value), np.append(x.T @ slope + 2 * pull * away, slope.sum())
-
-    found = minimize(loss, prior, jac=True, method="L-BFGS-B", options={"maxiter": 500})
-    return np.asarray(found.x)
+    x = np.column_stack(((every.signals - mean) / scale, np.ones(len(every.wanted))))
+    pulls = np.append(np.full(len(NAMES), 2 * pull), 0.0)
+    return logistic(x, every.wanted, pulls, prior=prior, weight=importance(noted))
 
 
 def _rounded(values: Reals) -> list[float]:

@@ -20,16 +20,16 @@ from math import nan
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forager.errors import ForagerError
+from forager.learn.linear import Reals
+from forager.learn.logistic import logistic
 from forager.store import Catalogue
 from forager.store.verdicts import IS_IRRELEVANT, UNSURE, PageVerdict, VerdictUse, read_verdicts
 
 PULL = np.array([4.0, 1.0])  # precisions of the priors of a and b
 CLIP = 0.005  # relevance is not nearer to 0 or 1
-STEPS = 25  # of Newton, at most
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,8 @@ class HarvestCorrection:
         z, y = _logit(relevance), np.asarray(wanted, np.float64)
         if not len(z):
             return cls()
-        x, weights = np.column_stack((z, np.ones(len(z)))), np.array([1.0, 0.0])
-        for _ in range(STEPS):
-            p = _sigmoid(x @ weights)
-            curve = (x * (p * (1 - p))[:, None]).T @ x + np.diag(PULL)
-            step = np.linalg.solve(curve, x.T @ (p - y) + PULL * (weights - (1.0, 0.0)))
-            weights = weights - step * min(1.0, 1.0 / max(1e-9, float(np.abs(step).max())))
-        return cls(float(weights[0]), float(weights[1]), len(z))
+        slope, bias = logistic(np.column_stack((z, np.ones(len(z)))), y, PULL, prior=np.array([1.0, 0.0]))
+        return cls(float(slope), float(bias), len(z))
 
     def __call__(self, relevance: ArrayLike) -> Reals:
         """How likely pages are wanted of which the critic says so. Without verdicts, what it says."""

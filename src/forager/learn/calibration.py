@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forager.learn.linear import Reals
+from forager.learn.logistic import logistic
 from forager.types import Mask
 
 Places: TypeAlias = NDArray[np.intp]
@@ -72,7 +73,8 @@ def calibrate(z: Reals, n: Reals, wanted: Mask, weights: Reals, fewest: int = FE
     targets = np.where(wanted, (positives + 1) / (positives + 2), 1 / (negatives + 2))
     features = np.stack([z, n], axis=1) / (n + SHORT)[:, None]
     centre, scale = features.mean(axis=0), features.std(axis=0) + 1e-9
-    fitted = _logistic((features - centre) / scale, targets, weights)
+    x = np.column_stack([(features - centre) / scale, np.ones(len(z))])
+    fitted = logistic(x, targets, np.array([RIDGE, RIDGE, 1e-9]), weight=weights)
     slope, drift = fitted[:-1] / scale
     bias = fitted[-1] - np.dot((slope, drift), centre)
     return Calibration(float(slope), float(drift), float(bias)) if slope > 0 else None
@@ -170,24 +172,3 @@ def average_precision(scores: Reals, wanted: Mask) -> float:
 
 def _log_loss(log_odds: Reals, wanted: Mask, weights: Reals) -> float:
     return float(np.average(np.logaddexp(0, np.where(wanted, -log_odds, log_odds)), weights=weights))
-
-
-def _logistic(features: Reals, targets: Reals, weights: Reals) -> Reals:
-    """Weights and constant of a logistic regression, by Newton's method with halved steps."""
-    x = np.column_stack([features, np.ones(len(features))])
-    ridge = RIDGE * np.diag([*np.ones(features.shape[1]), 1e-9])
-
-    def loss(beta: Reals) -> float:
-        return float(weights @ (np.logaddexp(0, x @ beta) - targets * (x @ beta)) + beta @ ridge @ beta / 2)
-
-    beta = np.zeros(x.shape[1])
-    for _ in range(100):
-        p = (1 + np.tanh(x @ beta / 2)) / 2
-        gradient = x.T @ (weights * (p - targets)) + ridge @ beta
-        step = np.linalg.solve((x.T * (weights * p * (1 - p))) @ x + ridge, gradient)
-        while loss(beta - step) > loss(beta) + 1e-12 and np.abs(step).max() > 1e-12:
-            step /= 2
-        beta = beta - step
-        if np.abs(step).max() < 1e-8:
-            break
-    return beta

@@ -85,6 +85,11 @@ def number(parts: Parts, name: str) -> float:
     return float(np.asarray(parts[name]))
 
 
+def inner(parts: Parts, name: str) -> Parts:
+    """The parts of one part: those whose names begin with `name.`, without it."""
+    return {key.removeprefix(f"{name}."): part for key, part in parts.items() if key.startswith(f"{name}.")}
+
+
 class Regression:
     """Learns the weights from batches of instances."""
 

@@ -26,6 +26,7 @@ from forager.critics import Mixed, make_critic
 from forager.errors import ForagerError
 from forager.learn.calibration import Quality
 from forager.learn.focus import in_focus
+from forager.learn.linear import inner
 from forager.learn.sample import TopicSample
 from forager.learn.tfidf import Idf, Query, strongest
 from forager.store import Catalogue, models
@@ -348,16 +349,12 @@ def _load(project: CrawlFolder, topic: TopicConfig, key: str) -> TopicCritic | N
     critic = _untrained(project.config, topic, _labels(project.folder, topic))
     if not isinstance(critic, Persists):
         return None
-    critic = critic.from_parts(_below(parts, "critic."))
+    critic = critic.from_parts(inner(parts, "critic"))
     told: dict[str, Any] = parts["told"]
     idf = Idf(parts["idf.terms"], parts["idf.weights"], told["unseen"])
-    query = Query.of(told["words"], idf=idf, sample=TopicSample.from_parts(_below(parts, "sample.")))
+    query = Query.of(told["words"], idf=idf, sample=TopicSample.from_parts(inner(parts, "sample")))
     quality = Quality(**told["quality"]) if told["quality"] else None
     return TopicCritic(critic, query, told["sizes"], told["missing"], told["strongest"], quality)
-
-
-def _below(parts: Parts, name: str) -> Parts:
-    return {key.removeprefix(name): part for key, part in parts.items() if key.startswith(name)}
 
 
 def _rules(config: CrawlConfig) -> UrlRules:

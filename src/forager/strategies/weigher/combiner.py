@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 
 from forager.errors import ForagerError
 from forager.files import text_of
+from forager.learn.linear import Reals
+from forager.learn.logistic import logistic
 from forager.strategies.weigher.signals import NAMES, SOURCE
 from forager.types import Floats, Parts
 
@@ -34,9 +36,9 @@ DECAY = 0.99
 RIDGE = 30.0  # draws the adapted weights to 0
 STIFF = (10.0, 1.0)  # draws s and t to 1 and 0
 FIRST_FIT, REFIT = 30, 10  # pages before the first fit, and between two
+STEPS = 3  # of Newton in a fit: it begins where the last one ended
 MOST, RECENT = 2_000, 500  # outcomes that are remembered; those that calibrate, as older ones hardly count
 SURE = 8.0  # log-odds are not larger
-Reals = NDArray[np.float64]
 
 
 def load_weights(file: str = "") -> Mapping[str, Any]:
@@ -123,16 +125,14 @@ class Combiner:
     def _fit(self) -> None:
         y, x = self._outcomes, ((self._signals - self._mean) / self._scale).astype(np.float64)
         if self._heard[-1]:
-            self.v = drawn_logistic(
-                x, y, np.full(x.shape[1], RIDGE), self.v, offset=self._together(self._w @ x.T + self._b)
-            )
+            said = self._together(self._w @ x.T + self._b)
+            self.v = logistic(x, y, np.full(x.shape[1], RIDGE), start=self.v, offset=said, steps=STEPS)
         newest = y[-RECENT:]
         age = np.arange(len(newest), dtype=np.float64)[::-1]
         for expert, z in enumerate(self._opinions(self._signals[-RECENT:])):
             both = np.column_stack((z, np.ones(len(z))))
-            s, t = drawn_logistic(
-                both, newest, np.array(STIFF), self.calibration[expert], weight=np.power(DECAY, age), prior=_NONE
-            )
+            begin = {"prior": _NONE, "start": self.calibration[expert]}
+            s, t = logistic(both, newest, np.array(STIFF), weight=np.power(DECAY, age), steps=STEPS, **begin)
             self.calibration[expert] = np.clip(s, 0.2, 3.0), np.clip(t, -3.0, 3.0)
 
     def snapshot(self) -> Self:
@@ -158,25 +158,6 @@ class Combiner:
 def _trust(loss: Reals) -> Reals:
     weight = np.exp(loss.min() - loss)
     return np.asarray(weight / weight.sum())
-
-
-def drawn_logistic(
-    x: Reals,
-    y: Reals,
-    pull: Reals,
-    start: Reals,
-    *,
-    prior: Reals | None = None,
-    offset: Reals | float = 0.0,
-    weight: Reals | float = 1.0,
-) -> Reals:
-    """The weights of a logistic regression that are drawn to a prior, 0 if none is given: three steps of Newton."""
-    a, goal = start, np.zeros(x.shape[1]) if prior is None else prior
-    for _ in range(3):
-        p = 1 / (1 + np.exp(-np.clip(offset + x @ a, -20, 20)))
-        curve = (x * np.broadcast_to(weight * p * (1 - p), len(y))[:, None]).T @ x + np.diag(pull)
-        a = a - np.linalg.solve(curve, x.T @ (weight * (p - y)) + pull * (a - goal))
-    return np.asarray(a)
 
 
 _NONE = np.array([1.0, 0.0])  # s and t that change nothing

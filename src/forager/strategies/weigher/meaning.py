@@ -18,9 +18,11 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forager.learn.calibration import average_precision
 from forager.learn.embeddings import DIMENSIONS, WordVectors
+from forager.learn.linear import Reals
+from forager.learn.logistic import logistic
 from forager.learn.sample import TopicSample, opening
 from forager.learn.tfidf import Idf
 from forager.strategies.link_features import side_by_side
@@ -34,8 +36,8 @@ NEAREST = 3
 COMPARED = 200  # pages of each side
 SCALE = 127.0  # a vector travels with its link in bytes
 SURE = 7.0  # log-odds are not larger
+USUAL = (2.0, 0.0)  # slope and bias of which little is known
 PACKED = DIMENSIONS // 4  # numbers of 32 bits
-Reals = NDArray[np.float64]
 
 
 class TopicMeaning:
@@ -73,12 +75,13 @@ class TopicMeaning:
         """Slope and bias that make log-odds of w0.x for openings, and its average precision. Each page is judged as if
         it had been left out of the fit."""
         if not 0 < wanted.sum() < len(wanted):
-            return 2.0, 0.0, 0.0
+            return (*USUAL, 0.0)
         x, y = _with_bias(openings), np.where(wanted, 1.0, -1.0)
         h = _importance(wanted) * np.einsum("ij,jk,ik->i", x, self.inverse, x)
         z = (x @ self.weights - h * y) / np.maximum(1 - h, 0.1)
-        a = logistic(np.column_stack((z, np.ones(len(z)))), wanted.astype(np.float64), np.array([2.0, 0.0]))
-        return float(a[0]), float(a[1]), _average_precision(z, wanted)
+        both = np.column_stack((z, np.ones(len(z))))
+        slope, bias = logistic(both, wanted.astype(np.float64), np.full(2, 0.1), prior=np.array(USUAL))
+        return float(slope), float(bias), average_precision(z, wanted)
 
     def opinion(self, page: Page) -> float:
         """Log-odds that a page is wanted, by how it begins. It is asked twice for each page of a crawl."""
@@ -167,18 +170,3 @@ def _importance(wanted: Mask) -> Reals:
 
 def _with_bias(vectors: Floats) -> Reals:
     return np.concatenate((vectors.astype(np.float64), np.ones((len(vectors), 1))), axis=1)
-
-
-def _average_precision(z: Reals, wanted: Mask) -> float:
-    hits = wanted[np.argsort(-z, kind="stable")]
-    return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
-
-
-def logistic(x: Reals, y: Reals, prior: Reals, pull: float = 0.1) -> Reals:
-    """The weights of a logistic regression that are drawn to a prior: some steps of Newton."""
-    a = prior.copy()
-    for _ in range(10):
-        p = 1 / (1 + np.exp(-np.clip(x @ a, -20, 20)))
-        curve = (x * (p * (1 - p))[:, None]).T @ x + pull * np.eye(len(a))
-        a = a - np.linalg.solve(curve, x.T @ (p - y) + pull * (a - prior))
-    return a

@@ -23,6 +23,7 @@ from typing import Self
 import numpy as np
 
 from forager.errors import ForagerError
+from forager.learn.linear import inner
 from forager.learn.sample import TopicSample
 from forager.strategies.weigher.combiner import Combiner, load_weights
 from forager.strategies.weigher.meaning import TopicMeaning, packed
@@ -189,11 +190,11 @@ class Weigher:
     def from_parts(self, parts: Parts) -> Self:
         other, so_far = copy(self), self._so_far
         other._so_far = CrawlSoFar(
-            so_far.success.from_parts(_below(parts, "place")),
-            so_far.meaning.from_parts(_below(parts, "meaning")),
-            so_far.words.from_parts(_below(parts, "words")),
+            so_far.success.from_parts(inner(parts, "place")),
+            so_far.meaning.from_parts(inner(parts, "meaning")),
+            so_far.words.from_parts(inner(parts, "words")),
         )
-        other._combiner = self._combiner.from_parts(_below(parts, "combiner"))
+        other._combiner = self._combiner.from_parts(inner(parts, "combiner"))
         return other
 
     def merge(self, parts: Sequence[Parts]) -> Parts:
@@ -207,10 +208,6 @@ class Weigher:
         for name in ("meaning.weights", "meaning.inverse", "combiner.v", "combiner.loss", "combiner.calibration"):
             merged[name] = np.average([np.asarray(part[name], np.float64) for part in parts], axis=0, weights=pages)
         return merged
-
-
-def _below(parts: Parts, name: str) -> Parts:
-    return {key.removeprefix(f"{name}."): part for key, part in parts.items() if key.startswith(f"{name}.")}
 
 
 def _share(precision: float, critic: Critic | None) -> float:

@@ -98,16 +98,20 @@ def _opinion(link: LinkSignals) -> str:
     return f"the page it is on begins {'as' if chance >= 0.5 else 'not as'} wanted pages do (chance: {chance:.2f})"
 
 
-def _words(name: str, which: str) -> Say:
-    """For the words at a link, by which pages of the sample have them."""
+def _by_sign(name: str, faint: str, good: str, bad: str) -> Say:
+    """For log-odds: a sentence if they say nothing, one if they are above 0, and one if below."""
 
     def say(link: LinkSignals) -> str:
         odds = link.best(name)
-        if abs(odds) < FAINT:
-            return f"{which} say nothing about the topic"
-        return f"{which} are those of {'wanted' if odds > 0 else 'other'} pages"
+        return faint if abs(odds) < FAINT else good if odds > 0 else bad
 
     return say
+
+
+def _words(name: str, which: str) -> Say:
+    """For the words at a link, by which pages of the sample have them."""
+    told = (f"{which} are those of {pages} pages" for pages in ("wanted", "other"))
+    return _by_sign(name, f"{which} say nothing about the topic", *told)
 
 
 def _like(name: str, what: str) -> Say:
@@ -167,14 +171,8 @@ def _host(link: LinkSignals) -> str:
 
 def _rate(name: str, what: str) -> Say:
     """For a place, by how good the pages were that came from it."""
-
-    def say(link: LinkSignals) -> str:
-        odds = link.best(name)
-        if abs(odds) < FAINT:
-            return f"{what}: no better and no worse than others so far"
-        return f"{what}: {'better' if odds > 0 else 'worse'} than others so far"
-
-    return say
+    told = (f"{what}: {how} than others so far" for how in ("no better and no worse", "better", "worse"))
+    return _by_sign(name, *told)
 
 
 def _learnt(link: LinkSignals) -> str:
@@ -182,13 +180,6 @@ def _learnt(link: LinkSignals) -> str:
     return (
         f"its words mean {'the same as' if good else 'something else than'} those of links that led to relevant pages"
     )
-
-
-def _learnt_words(link: LinkSignals) -> str:
-    odds = link.best("words")
-    if abs(odds) < FAINT:
-        return "its words have not shown yet where they lead"
-    return f"links with its words have led to {'relevant' if odds > 0 else 'other'} pages so far"
 
 
 def _so_far(link: LinkSignals) -> str:
@@ -206,7 +197,12 @@ SENTENCES: Mapping[str, Say] = {
     "url": _words("url", "the words of its URL"),
     "context": _words("context", "the words around it"),
     "heading": _words("heading", "the words of the heading above it"),
-    "words": _learnt_words,
+    "words": _by_sign(
+        "words",
+        "its words have not shown yet where they lead",
+        "links with its words have led to relevant pages so far",
+        "links with its words have led to other pages so far",
+    ),
     # meaning
     "prior": _prior,
     "near": _like("near", "the titles of your examples"),

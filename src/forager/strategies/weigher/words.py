@@ -19,6 +19,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from forager.learn.linear import Reals
 from forager.learn.sample import TopicSample
 from forager.strategies.link_features import side_by_side
 from forager.types import Floats, Ids, Links, Page, Parts, Ragged, Terms
@@ -32,7 +33,6 @@ AROUND = 10
 IN_ANCHOR, IN_URL = 5, 3  # words of a link that are learnt: the first of its anchor, the last of its URL
 SLOTS = 1 << 18
 PARENTS = 8  # links to one page of the sample that are learnt from
-Reals = NDArray[np.float64]
 
 
 class TopicWords:
