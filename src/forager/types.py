@@ -573,7 +573,8 @@ class Rescores(Protocol):
 
         A strategy whose new score of a link depends on the link's own row alone, not on the graph and not on what else
         waits, may say so by an attribute `alone = True`: while a sweep goes on beside the loop, a link about to be
-        asked for is then scored again first, and the graph it is given may be empty.
+        asked for is then scored again first, and the graph it is given may be empty. If it says besides how many links
+        at the `top` matter, most sweeps take only these.
         """
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from forager.config import CrawlConfig, FrontierConfig, StopConfig
 from forager.crawl.loop import Crawl
-from forager.crawl.sweep import Sweep, _Slices
+from forager.crawl.sweep import WHOLE, Sweep, _Slices, swept
 from forager.types import BEST, FIRST, Answer, Combine, Floats, Graph, Policy, ScoredLinks, Url, Visit, Waiting
 from tests.contracts.test_strategies import many_pages
 from tests.small_web import SmallWeb, WordCritic, url
@@ -158,3 +158,31 @@ def test_a_sweep_sees_all_links_to_a_url_and_keeps_the_best() -> None:
     assert made.frontier.scores(waiting).tolist() == [max(found) for found in parents.values()]
     followed = [made.facts.trace(id, id, 0, 0.0).inlinks.sources[0] for id in parents]
     assert followed == [max(found) for found in parents.values()]
+
+
+class AtTheTop(Swept):
+    """Only the best few links matter to it."""
+
+    top = 3
+
+
+def test_most_sweeps_take_only_the_best_and_some_take_all() -> None:
+    made, strategy = crawl(Swept(), pages=10), AtTheTop()
+    list(made)
+    frontier = made.frontier
+    ids = frontier.waiting
+    frontier.reorder(ids, np.random.default_rng(3).permutation(len(ids)).astype(np.float32))
+    best = ids[np.argsort(-frontier.scores(ids))[:3]]
+    assert swept(strategy, frontier, 5).tolist() == sorted(best.tolist())
+    assert swept(strategy, frontier, 5 * WHOLE).tolist() == ids.tolist()
+    assert swept(Swept(), frontier, 5).tolist() == ids.tolist()
+
+
+def test_the_more_wait_the_rarer_all_are_swept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forager.crawl.sweep.LINKS", 2)
+    made = crawl(Swept(), pages=10)
+    list(made)
+    whole = len(made.frontier.waiting) // 2
+    assert whole > WHOLE
+    assert len(swept(AtTheTop(), made.frontier, 5 * WHOLE)) == 3
+    assert len(swept(AtTheTop(), made.frontier, 5 * whole)) == len(made.frontier.waiting)

@@ -132,7 +132,7 @@ def test_long_runs_are_cut(run: str) -> None:
     assert max(map(len, PIECE.findall(run))) <= LONGEST
     assert "".join(PIECE.findall(run)) == run
     assert np.linalg.norm(embed([f"a {run} b"])) == pytest.approx(1, abs=1e-5)
-    assert WordVectors().of_texts([run], ones).shape == (1, DIMENSIONS)
+    assert WordVectors(ones).of_texts([run]).shape == (1, DIMENSIONS)
 
 
 def test_pieces_are_forgotten_again() -> None:
@@ -143,7 +143,7 @@ def test_pieces_are_forgotten_again() -> None:
 
 def test_half_of_a_surrogate_pair_is_no_obstacle() -> None:
     assert np.isfinite(embed(["a \ud800 b"])).all()
-    assert np.isfinite(WordVectors().of_texts(["a\ud800b"], ones)).all()
+    assert np.isfinite(WordVectors(ones).of_texts(["a\ud800b"])).all()
 
 
 # ---- vectors
@@ -178,33 +178,33 @@ def ones(terms: Terms) -> Floats:
 
 
 def test_a_text_is_the_weighted_sum_of_its_words() -> None:
-    one, two = word_vectors(["owls", "hoot"]).astype(np.float16).astype(np.float32)
+    one, two = word_vectors(["owls", "hoot"])
     heavy = terms(["owls"]).values[0]
-    (found,) = WordVectors().of_texts(["Owls hoot"], lambda these: np.where(these == heavy, 3, 1).astype(np.float32))
+    (found,) = WordVectors(lambda these: np.where(these == heavy, 3, 1).astype(np.float32)).of_texts(["Owls hoot"])
     assert found == pytest.approx((3 * one + two) / np.linalg.norm(3 * one + two), abs=1e-5)
 
 
 def test_words_are_looked_up_and_texts_asked_for_only_when_a_word_is_new() -> None:
     texts = ["owls hoot", "", "mice hide from owls", "owls owls"]
-    bags, asked, vectors = terms(texts), list[int](), WordVectors()
+    bags, asked, vectors = terms(texts), list[int](), WordVectors(ones)
 
     def texts_of(rows: Any) -> list[str]:
         asked.extend(rows)
         return [texts[row] for row in rows]
 
-    first = vectors.of_bags(bags, texts_of, ones)
+    first = vectors.of_bags(bags, texts_of)
     assert asked == [0, 2, 3]
     assert first[1].tolist() == [0] * DIMENSIONS
-    assert vectors.of_bags(bags, texts_of, ones).tolist() == first.tolist()
+    assert vectors.of_bags(bags, texts_of).tolist() == first.tolist()
     assert asked == [0, 2, 3]
 
 
 def test_a_word_that_the_texts_do_not_have_counts_nothing_and_is_asked_for_again() -> None:
-    bags, vectors = terms(["owls hoot"]), WordVectors()
-    (alone,) = vectors.of_bags(bags, lambda rows: ["owls"], ones)
-    assert alone.tolist() == WordVectors().of_texts(["owls"], ones)[0].tolist()
-    (both,) = vectors.of_bags(bags, lambda rows: ["hoot"], ones)
-    assert both.tolist() == WordVectors().of_texts(["owls hoot"], ones)[0].tolist()
+    bags, vectors = terms(["owls hoot"]), WordVectors(ones)
+    (alone,) = vectors.of_bags(bags, lambda rows: ["owls"])
+    assert alone.tolist() == WordVectors(ones).of_texts(["owls"])[0].tolist()
+    (both,) = vectors.of_bags(bags, lambda rows: ["hoot"])
+    assert both.tolist() == WordVectors(ones).of_texts(["owls hoot"])[0].tolist()
 
 
 def test_when_a_bucket_is_full_its_words_take_turns() -> None:
@@ -212,11 +212,11 @@ def test_when_a_bucket_is_full_its_words_take_turns() -> None:
     buckets = terms([" ".join(many)]).values % BUCKETS
     full = many[buckets == np.bincount(buckets).argmax()][: WAYS + 1]
     assert len(full) == WAYS + 1
-    vectors = WordVectors()
+    vectors = WordVectors(ones)
     for word in (*full, *full, full[0]):
-        assert vectors.of_texts([word], ones).tolist() == WordVectors().of_texts([word], ones).tolist()
+        assert vectors.of_texts([word]).tolist() == WordVectors(ones).of_texts([word]).tolist()
     together = " ".join(full)
-    assert vectors.of_texts([together], ones).tolist() == WordVectors().of_texts([together], ones).tolist()
+    assert vectors.of_texts([together]).tolist() == WordVectors(ones).of_texts([together]).tolist()
 
 
 @given(st.lists(st.text(max_size=20), max_size=5))
@@ -235,7 +235,7 @@ from forager.critics.description import Description
 from forager.learn.embeddings import WordVectors
 import numpy as np
 Description(sentence="owls and other birds")
-print(WordVectors().of_texts(["owls"], lambda words: np.ones(len(words), np.float32)).any())
+print(WordVectors(lambda words: np.ones(len(words), np.float32)).of_texts(["owls"]).any())
 """
 
 

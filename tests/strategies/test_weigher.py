@@ -14,7 +14,7 @@ from forager.strategies.weigher.place import BESIDE, FEW, GUESS, SHRINK, LinkPla
 from forager.strategies.weigher.signals import NAMES, SOURCE, CrawlSoFar
 from forager.strategies.weigher.telling import SENTENCES, LinkSignals, signal_of, tell
 from forager.strategies.weigher.words import AROUND, LearntWords, TopicWords, words_to_learn
-from forager.types import Fetch, Floats, Graph, Page, Ragged, Url, WaitingBatch
+from forager.types import Fetch, Floats, Graph, Page, Ragged, Terms, Url, WaitingBatch
 from forager.web.page import parse
 from forager.web.text import terms, url_text
 from tests.visits import visit_of
@@ -135,8 +135,8 @@ def test_a_page_is_judged_by_how_it_begins() -> None:
 def test_nearest_is_the_mean_of_the_three_largest_cosines() -> None:
     vectors, others = DRAW.normal(size=(4, 128)).astype(np.float32), DRAW.normal(size=(9, 128)).astype(np.float32)
     expected = [np.sort([float(v @ o) for o in others])[-3:].mean() for v in vectors]
-    assert np.allclose(nearest(vectors, others), expected, atol=1e-4)
-    assert nearest(vectors, others[:0]).tolist() == [0.0] * 4
+    assert np.allclose(nearest(vectors @ others.T), expected, atol=1e-4)
+    assert nearest(vectors @ others[:0].T).tolist() == [0.0] * 4
 
 
 def test_a_vector_survives_its_way_in_bytes() -> None:
@@ -148,6 +148,11 @@ def test_a_vector_survives_its_way_in_bytes() -> None:
 # ---- places
 
 
+def rates(success: Success, place: LinkPlace, keys: Terms) -> Floats:
+    """The signals of one place, for keys that all places share."""
+    return success.signals(np.repeat(keys[:, None], len(LinkPlace), axis=1))[:, place]
+
+
 def test_the_rate_of_a_place_is_shrunk_to_that_of_the_crawl() -> None:
     success, keys = Success(), np.array([7, 9], np.uint32)
     for relevance in (1.0, 0.5):
@@ -156,8 +161,8 @@ def test_the_rate_of_a_place_is_shrunk_to_that_of_the_crawl() -> None:
     b = (1.5 + FEW * GUESS) / (2 + FEW)
     rate = (1.5 + SHRINK * b) / (2 + SHRINK)
     odds = np.log(rate / (1 - rate)) - np.log(b / (1 - b))
-    assert success.signal(LinkPlace.HOST, keys).tolist() == pytest.approx([odds, 0.0], abs=1e-5)
-    assert success.signal(LinkPlace.FOLDER, keys).tolist() == pytest.approx([0.0, 0.0], abs=1e-5)
+    assert rates(success, LinkPlace.HOST, keys).tolist() == pytest.approx([odds, 0.0], abs=1e-5)
+    assert rates(success, LinkPlace.FOLDER, keys).tolist() == pytest.approx([0.0, 0.0], abs=1e-5)
 
 
 def test_places_are_host_folder_and_path() -> None:
@@ -291,7 +296,7 @@ def test_the_pages_of_a_host_are_counted_as_they_came() -> None:
         success.learn(LinkPlace.HOST, key, relevance)
         success.count(relevance)
     signals = {
-        "host": float(success.signal(LinkPlace.HOST, key)[0]),
+        "host": float(rates(success, LinkPlace.HOST, key)[0]),
         "host pages": float(np.log1p(success.seen(LinkPlace.HOST, key))[0]),
         "base": float(np.log(success.base / (1 - success.base))),
     }
@@ -368,6 +373,6 @@ def test_links_beside_each_other_share_what_came_of_them() -> None:
     came = np.full(12, np.nan, np.float32)
     came[[0, 1]] = 1.0
     so_far.learn_known(3, came)
-    beside = so_far.success.signal(LinkPlace.NEIGHBOURS, keys)
+    beside = rates(so_far.success, LinkPlace.NEIGHBOURS, keys)
     assert (beside[:BESIDE] > 0).all()
     assert (beside[BESIDE:] == 0).all()

@@ -19,7 +19,7 @@ import numpy as np
 
 from forager.crawl.health import Setback
 from forager.crawl.state import CrawlState
-from forager.crawl.sweep import Sweep
+from forager.crawl.sweep import Sweep, swept
 from forager.store.records import ReturnedUrl
 from forager.types import (
     FIRST_OF_ALL,
@@ -362,10 +362,10 @@ class Step:
         return self._rescorer if due else None
 
     def sweep(self) -> None:
-        """Let the strategy score again all that waits, except the seeds."""
+        """Let the strategy score again what waits, except the seeds."""
         if self._rescorer:
-            policy = self._strategy.combine.policy
-            self.swap(*Sweep(self._rescorer, policy, self._facts, self._frontier).run_inline())
+            policy, ids = self._strategy.combine.policy, swept(self._rescorer, self._frontier, self._stats.pages)
+            self.swap(*Sweep(self._rescorer, policy, self._facts, self._frontier, ids).run_inline())
             self._stats.sweeps += 1
 
     def swap(self, ids: Ids, scores: Floats, links: Ids) -> None:

@@ -17,12 +17,19 @@ import numpy as np
 from forager.frontier.facts import BATCH, Facts, WaitingSlice
 from forager.types import Floats, Frontier, Graph, Ids, Policy, Rescores, WaitingBatch
 
+WHOLE = 4  # of so many sweeps of the best links, one takes all
+LINKS = 2_000  # waiting for each such sweep, where there are many
+
 
 class Sweep:
-    def __init__(self, strategy: Rescores, policy: Policy, facts: Facts, frontier: Frontier) -> None:
+    """Of the links `ids`; of all that wait, if none are given."""
+
+    def __init__(
+        self, strategy: Rescores, policy: Policy, facts: Facts, frontier: Frontier, ids: Ids | None = None
+    ) -> None:
         self._strategy, self._policy, self._facts, self._frontier = strategy, policy, facts, frontier
         self._alone = bool(getattr(strategy, "alone", False))
-        self._ids = frontier.waiting
+        self._ids = frontier.waiting if ids is None else ids
         self._graph = NO_GRAPH if self._alone else facts.graph()
         self._scores = np.empty(len(self._ids), np.float32)  # the second column, filled from the left
         self._links = np.empty(len(self._ids), np.int32)  # by which each would be followed
@@ -78,6 +85,17 @@ class Sweep:
             end = self._filled + len(shown.ids)
             self._scores[self._filled : end], self._links[self._filled : end] = shown.settle(scores, self._policy)
             self._filled = end  # last, because the loop looks at it meanwhile
+
+
+def swept(strategy: Rescores, frontier: Frontier, pages: int) -> Ids:
+    """What a sweep takes after so many pages: all that waits, ascending. A strategy may have a `top`: then it takes the
+    best so many, and all only now and then, the rarer the more there are. So its cost for a page does not grow."""
+    ids, top = frontier.waiting, getattr(strategy, "top", None)
+    rarely = strategy.every * max(WHOLE, len(ids) // LINKS)
+    if not top or len(ids) <= top or pages % rarely == 0:
+        return ids
+    best = np.argpartition(-frontier.scores(ids), top)[:top]
+    return ids[np.sort(best)]
 
 
 class _Slices:

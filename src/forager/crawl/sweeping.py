@@ -7,7 +7,7 @@ import asyncio
 from forager.clock import Clock
 from forager.crawl.state import CrawlState
 from forager.crawl.step import Step
-from forager.crawl.sweep import Sweep
+from forager.crawl.sweep import Sweep, swept
 from forager.types import Candidate, Policy, Rescores
 from forager.watch import CrawlLog
 
@@ -26,7 +26,8 @@ class SweepsBeside:
     def begin(self, strategy: Rescores) -> None:
         """Begin a sweep, unless one goes on."""
         if self._sweep is None:
-            self._sweep = Sweep(strategy, self._policy, self._facts, self._frontier)
+            ids = swept(strategy, self._frontier, self._stats.pages)
+            self._sweep = Sweep(strategy, self._policy, self._facts, self._frontier, ids)
             self._running = asyncio.ensure_future(self._run(self._sweep))
         else:
             self._stats.sweeps_skipped += 1

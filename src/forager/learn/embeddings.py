@@ -33,13 +33,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from forager.types import Floats, Ragged, Terms
 from forager.web.text import ROW_END, spelled, terms
 
 FILE = "vectors.npz"
 DIMENSIONS = 128
-BUCKETS, WAYS = 1 << 14, 4  # words that are remembered, so many in a bucket: 16 MB
+BUCKETS, WAYS = 1 << 14, 4  # words that are remembered, so many in a bucket: 32 MB
 PIECES = 1 << 14  # pieces that are remembered: about 4 MB
 LONGEST = 64  # characters of a piece: the time to find its tokens grows with the square
 SPACE = "\u2581"  # a space, as tokens are written
@@ -54,11 +55,12 @@ class TokenVectors(NamedTuple):
     ranks: dict[str, int]  # of each token; it is also its row
     numbers: NDArray[np.int8]  # (rows, 256)
     scales: Floats  # (rows,)
+    short: NDArray[np.int8]  # (rows, DIMENSIONS)
 
 
 def embed(texts: Sequence[str]) -> Floats:
     """(texts, dimensions): a row of length 1 for each text, or zeros if it has no token."""
-    _, numbers, scales = token_vectors()
+    _, numbers, scales, _ = token_vectors()
     sums = np.zeros((len(texts), numbers.shape[1]), np.float32)
     for row, text in enumerate(texts):
         if tokens := text_tokens(text):
@@ -72,7 +74,8 @@ def token_vectors() -> TokenVectors:
     with (files("forager.learn") / FILE).open("rb") as file, np.load(file) as parts:
         tokens = parts["tokens"].tobytes().decode().replace(SPACE, " ").split("\n")
         ranks = {token: rank for rank, token in enumerate(tokens, BYTES)}
-        return TokenVectors(ranks, parts["numbers"], parts["scales"])
+        numbers = parts["numbers"]
+        return TokenVectors(ranks, numbers, parts["scales"], np.ascontiguousarray(numbers[:, :DIMENSIONS]))
 
 
 def text_tokens(text: str) -> list[int]:
@@ -107,25 +110,19 @@ def piece_tokens(piece: str) -> tuple[int, ...]:
 class WordVectors:
     """Vectors of words. When a bucket is full, the word that came into it first is forgotten."""
 
-    def __init__(self) -> None:
+    def __init__(self, weight: Callable[[Terms], Floats]) -> None:
+        self._weight = weight
         self._keys = np.zeros((BUCKETS, WAYS), np.uint32)
         self._next = np.zeros(BUCKETS, np.uint8)  # the way that is written next
-        self._vectors = np.zeros((BUCKETS * WAYS, DIMENSIONS), np.float16)
+        self._vectors = np.zeros((BUCKETS * WAYS, DIMENSIONS), np.float32)  # with the weights of their words
 
-    def of_texts(self, texts: Sequence[str], weight: Callable[[Terms], Floats]) -> Floats:
+    def of_texts(self, texts: Sequence[str]) -> Floats:
         """(texts, DIMENSIONS)"""
-        return self.of_bags(terms(texts), lambda rows: [texts[row] for row in rows], weight)
+        return self.of_bags(terms(texts), lambda rows: [texts[row] for row in rows])
 
-    def of_bags(
-        self, bags: Ragged, texts_of: Callable[[Sequence[int]], Sequence[str]], weight: Callable[[Terms], Floats]
-    ) -> Floats:
+    def of_bags(self, bags: Ragged, texts_of: Callable[[Sequence[int]], Sequence[str]]) -> Floats:
         """A vector for each row of terms. `texts_of` gives the texts of some rows; it is asked when a word is new."""
-        vectors = self._look_up(bags, texts_of)
-        vectors *= weight(bags.values)[:, None]
-        sums = np.zeros((len(bags), DIMENSIONS), np.float32)
-        full = bags.lengths > 0
-        if full.any():
-            sums[full] = np.add.reduceat(vectors, bags.offsets[:-1][full])
+        sums = _summed(np.ones(len(bags.values), np.float32), self._look_up(bags, texts_of), bags.offsets)
         norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
         sums /= np.where(norms > 0, norms, 1)[:, None]
         return sums
@@ -134,7 +131,7 @@ class WordVectors:
         buckets = bags.values & np.uint32(BUCKETS - 1)
         same = self._keys.take(buckets, axis=0) == bags.values[:, None]
         way = same.argmax(axis=1)
-        found = self._vectors.take(buckets * np.uint32(WAYS) + way, axis=0).astype(np.float32)
+        found = self._vectors.take(buckets * np.uint32(WAYS) + way, axis=0)
         missing = np.flatnonzero(~same[np.arange(len(way)), way])
         if len(missing):
             rows = np.unique(np.searchsorted(bags.offsets, missing, "right") - 1)
@@ -145,12 +142,12 @@ class WordVectors:
         """The vectors of new words, which stand in these texts; zeros for those that do not."""
         words = spelled(ROW_END.join(texts), wanted)
         there = [at for at, word in enumerate(words) if word]
-        vectors = np.zeros((len(wanted), DIMENSIONS), np.float16)  # as when they are looked up later
-        vectors[there] = word_vectors([words[at] for at in there])
+        vectors = np.zeros((len(wanted), DIMENSIONS), np.float32)
+        vectors[there] = word_vectors([words[at] for at in there]) * self._weight(wanted[there])[:, None]
         self._remember(*np.unique(wanted[there], return_index=True), vectors[there])
-        return vectors.astype(np.float32)
+        return vectors
 
-    def _remember(self, keys: Terms, first: NDArray[np.intp], vectors: NDArray[np.float16]) -> None:
+    def _remember(self, keys: Terms, first: NDArray[np.intp], vectors: Floats) -> None:
         buckets = keys & np.uint32(BUCKETS - 1)
         way = self._next[buckets]
         self._keys[buckets, way], self._vectors[buckets * np.uint32(WAYS) + way] = keys, vectors[first]
@@ -159,13 +156,15 @@ class WordVectors:
 
 def word_vectors(words: Sequence[str]) -> Floats:
     """(words, DIMENSIONS)"""
-    if not words:
-        return np.zeros((0, DIMENSIONS), np.float32)
-    _, numbers, scales = token_vectors()
+    table = token_vectors()
     tokens = [piece_tokens(f" {word}") for word in words]
-    lengths, rows = np.array(list(map(len, tokens))), np.array(list(chain.from_iterable(tokens)))
-    vectors = numbers.take(rows, axis=0)[:, :DIMENSIONS].astype(np.float32)
-    vectors *= scales.take(rows)[:, None]
-    sums = np.add.reduceat(vectors, lengths.cumsum() - lengths)
-    sums /= lengths[:, None]
-    return np.asarray(sums)
+    lengths, rows = np.array(list(map(len, tokens)), np.int64), np.array(list(chain.from_iterable(tokens)), np.intp)
+    shares = np.asarray(table.scales.take(rows) / lengths.repeat(lengths), np.float32)
+    return _summed(shares, table.short.take(rows, axis=0).astype(np.float32), np.append(0, lengths.cumsum()))
+
+
+def _summed(weights: Floats, vectors: Floats, offsets: NDArray[np.int64]) -> Floats:
+    """The weighted sums of the vectors from one offset to the next. Several times as fast as np.add.reduceat."""
+    n, ends = len(vectors), offsets.astype(np.int32)
+    rows = csr_array((weights, np.arange(n, dtype=np.int32), ends), shape=(len(ends) - 1, n))
+    return np.asarray(rows @ vectors)

@@ -33,7 +33,7 @@ LAMBDA = 40.0
 OUTCOME = 4.0  # an outcome of the crawl counts as much as so many pages of the sample
 LINK = 2.0  # and so does a link between its pages
 NEAREST = 3
-COMPARED = 200  # pages of each side
+COMPARED = 100  # pages of each side
 SCALE = 127.0  # a vector travels with its link in bytes
 SURE = 7.0  # log-odds are not larger
 USUAL = (2.0, 0.0)  # slope and bias of which little is known
@@ -44,10 +44,9 @@ class TopicMeaning:
     """Vectors of links, and what the sample says of them."""
 
     def __init__(self, sample: TopicSample) -> None:
-        self._vectors = WordVectors()
         self._judged: tuple[Page, float] | None = None  # the last page, and what was said of it
         rare = Idf.of(sample.bags[row] for row in range(len(sample.bags)))
-        self._weight = lambda words: np.sqrt(np.maximum(rare(words), 0))
+        self._vectors = WordVectors(lambda words: np.sqrt(np.maximum(rare(words), 0)))
         titles, openings = (self._of_texts(texts) for texts in (sample.titles, sample.openings))
         named = self._of_texts([" ".join(sample.words)] if sample.words else [])
         wanted = np.concatenate((sample.wanted, np.ones(len(named), bool)))
@@ -58,7 +57,8 @@ class TopicMeaning:
         self.learnt = LearntMeaning(*_fit(np.concatenate((both, led)), np.append(verdicts, came), len(both)))
         *self._platt, self.precision = self._judge_sample(openings, wanted[:first])
         sides = ((titles, wanted), (openings, wanted[:first]))
-        self._pages = [each[side][:COMPARED] for each, good in sides for side in (good, ~good)]
+        pages = [each[side][:COMPARED] for each, good in sides for side in (good, ~good)]
+        self._pages, self._ends = np.concatenate(pages), np.cumsum([len(each) for each in pages])[:-1]
 
     def _links(self, sample: TopicSample) -> tuple[Floats, Mask]:
         """The vectors of the links to each page of the sample, and whether it is wanted."""
@@ -69,7 +69,7 @@ class TopicMeaning:
         return np.array(means, np.float32).reshape(-1, DIMENSIONS), sample.wanted[[page for page, _ in led]]
 
     def _of_texts(self, texts: Sequence[str]) -> Floats:
-        return self._vectors.of_texts(texts, self._weight)
+        return self._vectors.of_texts(texts)
 
     def _judge_sample(self, openings: Floats, wanted: Mask) -> tuple[float, float, float]:
         """Slope and bias that make log-odds of w0.x for openings, and its average precision. Each page is judged as if
@@ -103,12 +103,13 @@ class TopicMeaning:
         def texts_of(rows: Sequence[int]) -> list[str]:
             return [f"{' '.join(leaves[first[row] : last[row] + 1])} {texts[row]}" for row in rows]
 
-        return self._vectors.of_bags(both, texts_of, self._weight)
+        return self._vectors.of_bags(both, texts_of)
 
     def signals(self, vectors: Floats) -> Floats:
         """(n, 5): prior, near, far, like, unlike."""
         prior = vectors @ self.weights[:-1].astype(np.float32) + np.float32(self.weights[-1])
-        return np.stack((prior, *(nearest(vectors, pages) for pages in self._pages)), axis=1)
+        cosines = np.split(vectors @ self._pages.T, self._ends, axis=1)
+        return np.stack((prior, *map(nearest, cosines)), axis=1)
 
 
 class LearntMeaning:
@@ -135,12 +136,12 @@ class LearntMeaning:
         return type(self)(np.asarray(parts["weights"], np.float64), np.asarray(parts["inverse"], np.float64))
 
 
-def nearest(vectors: Floats, others: Floats) -> Floats:
-    """The mean cosine of each vector with the nearest of the others; 0 if there are none."""
-    if not len(others):
-        return np.zeros(len(vectors), np.float32)
-    cosines, few = vectors @ others.T, min(NEAREST, len(others))
-    return np.asarray(np.partition(cosines, -few, axis=1)[:, -few:].mean(axis=1), np.float32)
+def nearest(cosines: Floats) -> Floats:
+    """(n,) the mean of the largest of each row (n, pages); 0 if there are none."""
+    few = min(NEAREST, cosines.shape[1])
+    if not few:
+        return np.zeros(len(cosines), np.float32)
+    return np.asarray(np.partition(cosines, -few, axis=1)[:, -few:].sum(axis=1) / np.float32(few))
 
 
 def packed(vectors: Floats) -> Terms:

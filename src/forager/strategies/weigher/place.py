@@ -67,10 +67,12 @@ class Success:
         self.pages += 1
         self.total += relevance
 
-    def signal(self, place: LinkPlace, keys: Terms) -> Floats:
-        slots, b = _slots(keys), self.base
-        rate = (self.sums[place].take(slots) + SHRINK * b) / (self.counts[place].take(slots) + SHRINK)
-        rate = np.clip(rate, SURE, 1 - SURE)
+    def signals(self, keys: Terms) -> Floats:
+        """(n, places) for the keys (n, places)"""
+        at, b = _slots(keys) + _FIRST, self.base
+        rate = self.sums.take(at) + np.float32(SHRINK * b)
+        rate /= self.counts.take(at) + np.float32(SHRINK)
+        np.clip(rate, SURE, 1 - SURE, out=rate)
         return np.asarray(np.log(rate / (1 - rate)) - logit(b), np.float32)
 
     def seen(self, place: LinkPlace, keys: Terms) -> Floats:
@@ -140,3 +142,4 @@ def _slots(keys: Terms) -> Terms:
 
 
 _MIX = 40_503  # spreads the keys over the slots
+_FIRST = np.arange(len(LinkPlace), dtype=np.uint32) * np.uint32(SLOTS)  # slot of each place in the flat table

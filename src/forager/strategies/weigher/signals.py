@@ -117,36 +117,39 @@ class CrawlSoFar:
 
     def signals(self, rows: LinkRows) -> Floats:
         """(targets, NAMES)"""
-        starts, counts, targets = rows.starts, rows.counts, len(rows.starts)
-        several = targets < len(rows.found)
-
-        def largest(values: Floats) -> Floats:
-            return np.maximum.reduceat(values, starts) if several else values
-
-        def mean(values: Floats) -> Floats:
-            shares = counts if values.ndim == 1 else counts[:, None]
-            return np.asarray(np.add.reduceat(values, starts) / shares, np.float32) if several else values
-
-        success, host = self.success, rows.keys[starts, LinkPlace.HOST]
-        relevant = np.asarray(1 / (1 + np.exp(-rows.found[:, 0])), np.float32)
-        kin, few = mean(relevant) * counts, mean(relevant * np.exp(-rows.found[:, _LINKS])) * counts
+        starts, counts, found = rows.starts, rows.counts, rows.found
+        several = len(starts) < len(found)
+        largest = np.maximum.reduceat(found[:, _AT_LARGEST], starts) if several else found[:, _AT_LARGEST]
+        mean = self._of_rows(rows)
+        if several:
+            mean = np.asarray(np.add.reduceat(mean, starts) / counts[:, None], np.float32)
+        pooled, places, last = np.split(mean, (len(MEAN), len(MEAN) + len(LinkPlace)), axis=1)
+        learnt, words, relevant, few = last.T
         now = (
             np.log(counts),
-            np.log1p(kin),
-            np.log1p(100 * few),
-            success.signal(LinkPlace.HOST, host),
-            np.log1p(success.seen(LinkPlace.HOST, host)),
-            success.signal(LinkPlace.FOLDER, rows.keys[starts, LinkPlace.FOLDER]),
-            mean(success.signal(LinkPlace.PATH, rows.keys[:, LinkPlace.PATH])),
-            mean(success.signal(LinkPlace.NEIGHBOURS, rows.keys[:, LinkPlace.NEIGHBOURS])),
-            mean(success.signal(LinkPlace.PAGE, rows.sources.astype(np.uint32))),
-            mean(self.meaning.signal(rows.vectors)),
-            mean(self.words.signal(rows.words)),
-            np.full(targets, logit(success.base)),
-            np.full(targets, np.log1p(success.pages)),
+            np.log1p(relevant * counts),
+            np.log1p(100 * few * counts),
+            places[:, LinkPlace.HOST],
+            np.log1p(self.success.seen(LinkPlace.HOST, rows.keys[starts, LinkPlace.HOST])),
+            *places.T[LinkPlace.FOLDER :],
+            learnt,
+            words,
+            np.full(len(starts), logit(self.success.base)),
+            np.full(len(starts), np.log1p(self.success.pages)),
         )
-        pooled = (largest(rows.found[:, _AT_LARGEST]), mean(rows.found[:, _AT_MEAN]))
-        return np.concatenate((*pooled, np.stack(now, axis=1)), axis=1).astype(np.float32)
+        return np.concatenate((largest, pooled, np.array(now, np.float32).T), axis=1)
+
+    def _of_rows(self, rows: LinkRows) -> Floats:
+        """What is averaged over the rows of a target: (rows, MEAN and the places and learnt, words, relevant, few)."""
+        relevant = 1 / (1 + np.exp(-rows.found[:, 0]))
+        columns = (
+            self.meaning.signal(rows.vectors),
+            self.words.signal(rows.words),
+            relevant,
+            relevant * np.exp(-rows.found[:, _LINKS]),
+        )
+        places = self.success.signals(np.column_stack((rows.keys, rows.sources.astype(np.uint32))))
+        return np.concatenate((rows.found[:, _AT_MEAN], places, np.array(columns, np.float32).T), axis=1)
 
     def snapshot(self) -> CrawlSoFar:
         """What is known now. What is learnt later does not change it."""

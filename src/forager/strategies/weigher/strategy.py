@@ -50,7 +50,7 @@ from forager.types import (
 )
 from forager.web.text import terms
 
-EDGE = (Region.NAVIGATION, Region.FOOTER)
+_EDGE = np.isin(list(Region), (Region.NAVIGATION, Region.FOOTER))
 
 
 class Weigher:
@@ -62,6 +62,7 @@ class Weigher:
 
     combine = BEST
     alone = True  # the new score of a link needs only its own rows
+    top = 1_000  # links that are scored again in most sweeps
 
     def __init__(
         self,
@@ -156,7 +157,7 @@ class Weigher:
             np.log1p(known.inlinks),
             np.log((known.relevant_inlinks + 0.5) / (known.inlinks - known.relevant_inlinks + 1.0)),
             np.where(same, np.minimum(1, known.inlinks / pages), 0),
-            np.isin(visit.page.regions[visit.links.first_leaf], EDGE),
+            _EDGE.take(visit.page.regions[visit.links.first_leaf]),
             same,
             np.full(n, np.log1p(visit.trace.depth + 1)),
             np.full(n, np.log1p(n)),

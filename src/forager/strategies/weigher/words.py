@@ -24,7 +24,7 @@ from forager.learn.sample import TopicSample
 from forager.strategies.link_features import side_by_side
 from forager.types import Floats, Ids, Links, Page, Parts, Ragged, Terms
 from forager.web.term_index import TermIndex
-from forager.web.text import count, terms, url_text
+from forager.web.text import count, terms, unescaped
 
 SHRINK = 4.0
 LARGEST = 4.0  # of a word
@@ -148,19 +148,20 @@ class LearntWords:
 def words_to_learn(page: Page, links: Links, urls: Ragged) -> Terms:
     """(links, IN_ANCHOR + IN_URL) words, 0 where there is none."""
     start, end = spans(page, links)
-    words = np.zeros((len(links), IN_ANCHOR + IN_URL), np.uint32)
-    for place in range(IN_ANCHOR):
-        has = end - start > place
-        words[has, place] = page.terms.values[start[has] + place]
-    for place in range(IN_URL):
-        has = urls.lengths > place
-        words[has, IN_ANCHOR + place] = urls.values[urls.offsets[1:][has] - 1 - place]
-    return words
+    first, last = start[:, None] + np.arange(IN_ANCHOR), urls.offsets[1:, None] - np.arange(1, 1 + IN_URL)
+    there = (first < end[:, None], last >= urls.offsets[:-1, None])
+    words = np.concatenate((_at(page.terms, first), _at(urls, last)), axis=1)
+    return np.where(np.concatenate(there, axis=1), words, np.uint32(0))
+
+
+def _at(rows: Ragged, places: NDArray[np.int64]) -> Terms:
+    """The values at these places of the flat array; anything for places beyond it."""
+    return np.append(rows.values, np.uint32(0)).take(places, mode="clip")
 
 
 def link_texts(urls: Sequence[str]) -> list[str]:
     """What the URLs of targets say, without their hosts."""
-    return [url_text(url).partition("/")[2] for url in urls]
+    return [unescaped(url.split("/", 3)[-1]).replace("_", " ") for url in urls]
 
 
 def grouped(pages: Ids) -> Iterator[tuple[int, NDArray[np.intp]]]:
