@@ -11,7 +11,7 @@ from forager.strategies.weigher import Weigher
 from forager.strategies.weigher.combiner import Combiner, load_weights
 from forager.strategies.weigher.meaning import LAMBDA, OUTCOME, LearntMeaning, TopicMeaning, nearest, packed, unpacked
 from forager.strategies.weigher.place import BESIDE, FEW, GUESS, SHRINK, LinkPlace, Success, neighbour_keys, place_keys
-from forager.strategies.weigher.signals import NAMES, SOURCE, CrawlSoFar
+from forager.strategies.weigher.signals import NAMES, SOURCE, CrawlSoFar, LinkRows
 from forager.strategies.weigher.telling import SENTENCES, LinkSignals, signal_of, tell
 from forager.strategies.weigher.words import AROUND, LearntWords, TopicWords, words_to_learn
 from forager.types import Fetch, Floats, Graph, Page, Ragged, Terms, Url, WaitingBatch
@@ -108,7 +108,7 @@ def test_recursive_least_squares_is_ridge_regression_on_all_outcomes() -> None:
     learnt = LearntMeaning(given.weights, given.inverse)
     vectors, outcomes = DRAW.normal(size=(7, 128)).astype(np.float32), DRAW.random(7)
     for vector, outcome in zip(vectors, outcomes, strict=True):
-        learnt.learn(vector, float(outcome))
+        learnt.learn(vector, float(outcome), OUTCOME)
     x = np.column_stack((vectors.astype(np.float64), np.ones(7)))
     a = np.linalg.inv(given.inverse) + OUTCOME * x.T @ x
     b = np.linalg.inv(given.inverse) @ given.weights + OUTCOME * x.T @ (2 * outcomes - 1)
@@ -143,6 +143,19 @@ def test_a_vector_survives_its_way_in_bytes() -> None:
     vectors: Floats = DRAW.normal(size=(5, 128)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     assert np.abs(unpacked(packed(vectors)) - vectors).max() <= 0.5 / 127 + 1e-6
+
+
+@pytest.mark.parametrize(("relevance", "better"), [(1.0, True), (0.0, False)])
+def test_a_page_that_came_teaches_by_how_it_begins(relevance: float, better: bool) -> None:
+    """The link to it has no words."""
+    meaning = TopicMeaning(sample())
+    so_far = CrawlSoFar(Success(), meaning.learnt, LearntWords())
+    opening = meaning.opening(page("<p>Granite and basalt are broken in a quarry, piece by piece, for the roads."))
+    (before,) = so_far.meaning.signal(opening[None])
+    rows = LinkRows.of(np.zeros((1, 0), np.float32), Ragged.of([[]]), np.zeros(1, np.int32), np.zeros(1, np.intp))
+    so_far.learn(rows, relevance, opening)
+    (after,) = so_far.meaning.signal(opening[None])
+    assert after > before + 0.01 if better else after < before - 0.01
 
 
 # ---- places

@@ -7,7 +7,7 @@ are the vectors of titles and openings of the sample's pages and whether they ar
     near(e)    = mean cosine of e with the 3 nearest titles of wanted pages;  far(e): of other pages
     like(e)    = the same with the 3 nearest openings of wanted pages;  unlike(e): of other pages
     learnt(e)  = w.e      begins as w0 with the links between the pages of the sample added, then follows each outcome
-                          y = 2 r - 1 by recursive least squares of weight c:
+                          y = 2 r - 1 by recursive least squares of weight c, for the link and for how the page begins:
 
         k = P e / (1/c + e.P e);   w += k (y - w.e);   P -= k (P e)^T             P begins as that of w
 """
@@ -30,7 +30,7 @@ from forager.strategies.weigher.words import grouped, link_texts, spans
 from forager.types import Floats, Links, Mask, Page, Parts, Ragged, Terms
 
 LAMBDA = 40.0
-OUTCOME = 4.0  # an outcome of the crawl counts as much as so many pages of the sample
+OUTCOME = 4.0  # a link that was followed counts as much as so many pages of the sample
 LINK = 2.0  # and so does a link between its pages
 NEAREST = 3
 COMPARED = 100  # pages of each side
@@ -44,7 +44,7 @@ class TopicMeaning:
     """Vectors of links, and what the sample says of them."""
 
     def __init__(self, sample: TopicSample) -> None:
-        self._judged: tuple[Page, float] | None = None  # the last page, and what was said of it
+        self._read: tuple[Page, Floats] | None = None  # the last page, and the vector of its opening
         rare = Idf.of(sample.bags[row] for row in range(len(sample.bags)))
         self._vectors = WordVectors(lambda words: np.sqrt(np.maximum(rare(words), 0)))
         titles, openings = (self._of_texts(texts) for texts in (sample.titles, sample.openings))
@@ -84,15 +84,16 @@ class TopicMeaning:
         return float(slope), float(bias), average_precision(z, wanted)
 
     def opinion(self, page: Page) -> float:
-        """Log-odds that a page is wanted, by how it begins. It is asked twice for each page of a crawl."""
-        if self._judged is None or self._judged[0] is not page:
-            self._judged = page, self._judge(page)
-        return self._judged[1]
-
-    def _judge(self, page: Page) -> float:
-        (vector,) = self._of_texts([opening(page)])
+        """Log-odds that a page is wanted, by how it begins."""
         slope, bias = self._platt
-        return float(np.clip(slope * (vector @ self.weights[:-1] + self.weights[-1]) + bias, -SURE, SURE))
+        z = self.opening(page) @ self.weights[:-1] + self.weights[-1]
+        return float(np.clip(slope * z + bias, -SURE, SURE))
+
+    def opening(self, page: Page) -> Floats:
+        """The vector of how a page begins. It is asked for several times for each page of a crawl."""
+        if self._read is None or self._read[0] is not page:
+            self._read = page, self._of_texts([opening(page)])[0]
+        return self._read[1]
 
     def vectors(self, page: Page, links: Links, urls: Ragged, texts: Sequence[str]) -> Floats:
         """(links, DIMENSIONS) of anchor and URL together. `urls`, `texts`: the words of the URLs."""
@@ -118,10 +119,10 @@ class LearntMeaning:
     def __init__(self, weights: Reals, inverse: Reals) -> None:
         self.weights, self.inverse = weights.copy(), inverse.copy()
 
-    def learn(self, vector: Floats, relevance: float) -> None:
+    def learn(self, vector: Floats, relevance: float, c: float) -> None:
         e = np.append(vector.astype(np.float64), 1.0)
         pe = self.inverse @ e
-        k = pe / (1.0 / OUTCOME + e @ pe)
+        k = pe / (1.0 / c + e @ pe)
         self.weights = self.weights + k * (2.0 * relevance - 1.0 - self.weights @ e)
         self.inverse = self.inverse - np.outer(k, pe)
 

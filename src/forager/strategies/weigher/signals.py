@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forager.strategies.weigher.meaning import PACKED, LearntMeaning, unpacked
+from forager.strategies.weigher.meaning import OUTCOME, PACKED, LearntMeaning, unpacked
 from forager.strategies.weigher.place import LinkPlace, Success, folder_key, host_key, logit, neighbour_keys
 from forager.strategies.weigher.words import IN_ANCHOR, IN_URL, LearntWords
 from forager.types import Floats, Ids, Ragged, Terms
@@ -155,15 +155,16 @@ class CrawlSoFar:
         """What is known now. What is learnt later does not change it."""
         return CrawlSoFar(self.success.snapshot(), copy(self.meaning), self.words.snapshot())
 
-    def learn(self, rows: LinkRows, relevance: float) -> None:
-        """A page came by these links, all to the same target."""
+    def learn(self, rows: LinkRows, relevance: float, opening: Floats) -> None:
+        """A page came by these links, all to the same target. It begins with words of this vector."""
         for place in (LinkPlace.HOST, LinkPlace.FOLDER):
             self.success.learn(place, rows.keys[:1, place], relevance)
         for place in (LinkPlace.PATH, LinkPlace.NEIGHBOURS):
             self.success.learn(place, rows.keys[:, place], relevance)
         self.success.learn(LinkPlace.PAGE, rows.sources.astype(np.uint32), relevance)
         self.success.count(relevance)
-        self.meaning.learn(rows.vectors.mean(axis=0), relevance)
+        self.meaning.learn(rows.vectors.mean(axis=0), relevance, OUTCOME)
+        self.meaning.learn(opening, relevance, 1.0)
         self.words.learn(rows.words.ravel(), relevance)
 
     def learn_seed(self, url: str, relevance: float) -> None:

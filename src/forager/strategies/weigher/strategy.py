@@ -96,7 +96,7 @@ class Weigher:
         relevance = self._relevance(outcome)
         if followed:
             self._combiner.learn(so_far.signals(rows)[0], relevance)
-            so_far.learn(rows, relevance)
+            so_far.learn(rows, relevance, self._meaning.opening(outcome.page))
         else:
             so_far.learn_seed(outcome.page.url, relevance)
         so_far.learn_known(outcome.trace.id, outcome.known.relevance)
