@@ -20,7 +20,7 @@ from pathlib import Path
 from forager.errors import ForagerError
 from forager.registry import Spec
 from forager_lab.families import columns
-from forager_lab.left_out import CURE, LEARNT, WITHOUT
+from forager_lab.left_out import LEARNT, WITHOUT
 from forager_lab.matrix import KEPT
 from forager_lab.matrix_file import read_matrix
 from forager_lab.pretraining import Noted, fit, read_noted, write
@@ -69,7 +69,7 @@ def write_ablated(file: Path, webs: Sequence[Path], kept: Path) -> list[Path]:
     for done, (name, family, weights) in enumerate(todo, 1):
         source = weights.parent.parent / NOTED
         if not source.exists():
-            raise ForagerError(f"{source}: there is no such file, so nothing can be fitted to it: {CURE}")
+            raise ForagerError(f"{source}: there is no such file; `make left-out WEBS=DIR` makes it")
         if source not in noted:
             noted[source] = read_noted(source)
         write(fit_without(unseen(noted[source], name), family), weights)

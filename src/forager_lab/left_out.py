@@ -46,7 +46,10 @@ class UnseenWeights:
         return self.folder / f"{WITHOUT}-{family}" / f"{self.name}.json"
 
     def fingerprint(self, strategy: Spec) -> str | None:
-        """A hash of the weights that a strategy will have, without their date; None if it has no file here."""
+        """A hash of the weights that a strategy will have, without their date; None if it has no file here.
+
+        Weights that have seen what they should not are refused.
+        """
         file = self.file(strategy)
         if file is None:
             return None
@@ -56,8 +59,17 @@ class UnseenWeights:
             raise ForagerError(f"no weights that have not seen {self.name} in {file}: {CURE}") from None
         except (OSError, ValueError) as error:
             raise ForagerError(f"{file}: no weights can be read from it ({error}): {CURE}") from None
+        seen = [topic for topic in weights.get("learnt from", ()) if self.name in _names(topic)]
+        if seen:
+            raise ForagerError(f"{file}: these weights have learnt from {seen[0]}, so they are not left out: {CURE}")
         weights.pop("date", None)
         return xxh3_128(json.dumps(weights, sort_keys=True).encode()).hexdigest()
+
+
+def _names(topic: str) -> tuple[str, str]:
+    """What a file of weights may be called that has not seen a topic, from how weights name it: "WEB TOPIC"."""
+    web, _, name = topic.partition(" ")
+    return web, f"{web}-{name}"
 
 
 def strategy_spec(text: str, left_out: UnseenWeights | None) -> Spec:

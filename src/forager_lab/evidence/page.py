@@ -84,11 +84,11 @@ def show_evidence(
 ) -> tuple[Path, MatrixResult]:
     """Run the matrix of a file, and write the page about one strategy into the folder `docs`, or beside the file."""
     need_matplotlib()
+    text = readings(file.with_name(f"{file.stem}-reading.toml"), list(SECTIONS))
     matrix, done = run_file(
         file, webs=webs, kept=kept, left_out=left_out, limits=limits, jobs=jobs, fresh=fresh, tell=tell, note=note
     )
     made = how_made(done, repeated("evidence", file, limits, left_out), [*matrix.skipped])
-    text = readings(file.with_name(f"{file.stem}-reading.toml"), list(SECTIONS))
     page = (file.parent if docs is None else docs) / f"{file.stem}.md"
     pictures: dict[str, Picture] = {}
     sections = evidence_sections(EvidenceRows.of(done, matrix.table.about), matrix.table, pictures)
@@ -134,7 +134,7 @@ def _rates(row: EvidenceRow, strategy: str) -> str:
 
 def _medians(found: EvidenceRows, given: MatrixTable) -> str:
     new = [replace(row, new=True) for row in found.main]
-    heads = ["web", "rows", "topics", "loss cut at R/2", "gap closed at R/2", "gap closed at R"]
+    heads = ["web", "which", "topics", "loss cut at R/2", "gap closed at R/2", "gap closed at R"]
     tables = [
         _titled(said, heads, list(_median_rows(rows, found.ours, given)))
         for said, rows in ((MEDIANS, found.main), (NEW, new))
