@@ -116,9 +116,8 @@ def how_made(done: MatrixResult, command: str, skipped: Sequence[str]) -> str:
 
 def _weights_of_default(done: MatrixResult) -> list[str]:
     """What the weights of `default` have not seen, or that they have seen it all."""
-    plans = [
-        each.plan for each in done.experiments.values() if LEARNT in (_bare(name) for name in each.plan.strategies)
-    ]
+    every = [each.plan for each in done.experiments.values()]
+    plans = [plan for plan in every if LEARNT in map(_bare, plan.strategies)]
     unseen = dict.fromkeys(plan.left_out.name for plan in plans if plan.left_out)
     if not plans:
         return []

@@ -103,11 +103,11 @@ class MatrixLimits:
         for part in self.only:
             if not any(part in name for name in plans):
                 raise unknown("experiment", part, plans)
-        wanted = {
-            name: plan for name, plan in plans.items() if not self.only or any(part in name for part in self.only)
-        }
-        return {name: plan if self.runs is None else replace(plan, runs=min(plan.runs, self.runs))
-                for name, plan in wanted.items()}  # fmt: skip
+        wanted = [name for name in plans if not self.only or any(part in name for part in self.only)]
+        return {name: self._few(plans[name]) for name in wanted}
+
+    def _few(self, plan: Plan) -> Plan:
+        return plan if self.runs is None else replace(plan, runs=min(plan.runs, self.runs))
 
     def __str__(self) -> str:
         """As options of the command."""
