@@ -32,17 +32,45 @@ lint: $(VENV)/ready
 docs: $(VENV)/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-lab: $(VENV)/ready
-	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS) $(if $(WEBS),--webs "$(WEBS)")
+# the first folder of recorded webs that there is; weights of the default strategy are learnt there
+RECORDED = $(or $(WEBS),$(firstword $(subst :, ,$(FORAGER_WEBS))))
+# weights of the default strategy that have not seen a web or a topic
+LEFT_OUT := .lab/left-out
+
+# Without recorded webs nothing can be left out, and only made-up webs are crawled.
+lab: $(VENV)/ready $(if $(RECORDED),$(LEFT_OUT)/ready)
+	$(BIN)/forager lab matrix docs/lab/matrix.toml --jobs $(JOBS) $(if $(WEBS),--webs "$(WEBS)") \
+		$(if $(wildcard $(LEFT_OUT)/ready)$(RECORDED),,--left-out none)
+
+# what the default strategy is worth: docs/lab/default.md
+.PHONY: evidence left-out ablated
+evidence: $(VENV)/ready $(LEFT_OUT)/ready $(LEFT_OUT)/ablated
+	$(BIN)/forager lab evidence docs/lab/default.toml --jobs $(JOBS) $(if $(WEBS),--webs "$(WEBS)")
+
+# About half an hour. What was noted in the crawls is kept in noted.npz; while it is there, nothing is crawled again.
+left-out: $(LEFT_OUT)/ready
+$(LEFT_OUT)/ready: | $(VENV)/ready
+	@test -n "$(RECORDED)" || { echo "name the folder that holds wikispeedia, uic and webkb: make $(MAKECMDGOALS) WEBS=DIR" >&2; exit 2; }
+	$(BIN)/python -m forager_lab.pretraining --webs "$(RECORDED)" --rounds 2 --jobs $(JOBS) \
+		--left-out $(LEFT_OUT) --noted $(LEFT_OUT)/noted.npz $(LEFT_OUT)/everything.json
+	touch $@
+
+ablated: $(LEFT_OUT)/ablated
+$(LEFT_OUT)/ablated: $(LEFT_OUT)/ready docs/lab/default.toml
+	$(BIN)/python -m forager_lab.ablation docs/lab/default.toml $(if $(WEBS),--webs "$(WEBS)")
+	touch $@
 
 # The studies need recorded webs: WEBS is a folder that holds wikispeedia and webkb.
 study-webs:
 	@test -n "$(WEBS)" || { echo "name the folder that holds wikispeedia and webkb: make $(MAKECMDGOALS) WEBS=DIR" >&2; exit 2; }
 
-# the weights of the default strategy; half an hour
+# the weights of the default strategy, and from the same crawls those that are left out; half an hour
 .PHONY: pretrain
 pretrain: study-webs $(VENV)/ready
-	$(BIN)/python -m forager_lab.pretraining --webs "$(WEBS)" --rounds 2 --jobs $(JOBS) src/forager/strategies/weigher/weights.json
+	rm -rf $(LEFT_OUT)
+	$(BIN)/python -m forager_lab.pretraining --webs "$(WEBS)" --rounds 2 --jobs $(JOBS) \
+		--left-out $(LEFT_OUT) --noted $(LEFT_OUT)/noted.npz src/forager/strategies/weigher/weights.json
+	touch $(LEFT_OUT)/ready
 
 # the word vectors, from those of wordllama
 .PHONY: vectors

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -89,7 +87,7 @@ def lexical(
     """The lexical method: chapter 5 of its thesis. Finished crawls are kept."""
     need_matplotlib()
     plan = LexicalPlan(web, _names(topics), _names(others), runs, min(side_runs, runs), pages, seed=seed)
-    with _progress(keep) as progress:
+    with MatrixProgress(err, keep) as progress:
         found = run_lexical_study(plan, keep, jobs=jobs, fresh=fresh, tell=progress.tell, note=progress.note)
     print(f"{found.done.crawled} cells crawled now; {write_lexical_page(found, out)}")
 
@@ -113,20 +111,9 @@ def paths(
     """The path models: context graph, reinforcement spider, HMM, MEMM and CRF. Finished crawls are kept."""
     need_matplotlib()
     plan = PathsPlan(courses, web, parts, _names(topics), runs, draws, seed=seed)
-    with _progress(keep) as progress:
+    with MatrixProgress(err, keep) as progress:
         found = run_paths_study(plan, keep, jobs=jobs, fresh=fresh, tell=progress.tell, note=progress.note)
     print(f"{found.done.crawled} cells crawled now; {write_paths_page(found, out)}")
-
-
-@contextmanager
-def _progress(keep: Path) -> Iterator[MatrixProgress]:
-    """Shows how far the crawls are. If the user stops them, it says how to go on."""
-    with MatrixProgress(err) as progress:
-        try:
-            yield progress
-        except KeyboardInterrupt:
-            progress.note(_stopped(keep))
-            raise typer.Exit(STOPPED) from None
 
 
 def _stopped(keep: Path) -> str:

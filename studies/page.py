@@ -9,7 +9,6 @@ is imported when something is drawn.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -18,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from forager.errors import ForagerError, unknown
+from forager_lab.markdown import readings
+from forager_lab.markdown import table as table
 from forager_lab.metrics import Figure
 from forager_lab.plots import (
     BLUE,
@@ -91,12 +91,6 @@ class Section:
     table: str = ""
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines_ = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines_)
-
-
 def share(value: Figure) -> str:
     """Three digits, without the leading zero."""
     if value is None:
@@ -119,10 +113,10 @@ def runs_text(count: int) -> str:
 
 def write_study(folder: Path, title: str, introduction: str, sections: Sequence[Section], made: str) -> Path:
     """Write the pictures into the folder, and the page beside it; returns the page."""
-    readings = _readings(folder.with_name(f"{folder.name}-reading.toml"), [section.name for section in sections])
-    parts = [f"# {title}", introduction, _written(readings.get("introduction"))]
+    written = readings(folder.with_name(f"{folder.name}-reading.toml"), [section.name for section in sections])
+    parts = [f"# {title}", introduction, _written(written.get("introduction"))]
     for section in sections:
-        parts += _section(section, folder.name, readings.get(section.name))
+        parts += _section(section, folder.name, written.get(section.name))
         for name, picture in section.pictures.items():
             write_text(folder / f"{name}.svg", picture)
     parts += ["## How it was made", made]
@@ -153,19 +147,6 @@ def _section(section: Section, folder: str, reading: str | None) -> list[str]:
 
 def _written(reading: str | None) -> str:
     return f"*Here*: {reading.strip()}" if reading else ""
-
-
-def _readings(file: Path, names: list[str]) -> dict[str, str]:
-    try:
-        given = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ForagerError(f"{file} cannot be read: {error}") from None
-    for name, text in given.items():
-        if name not in ("introduction", *names):
-            raise unknown(f"section in {file}", name, names)
-        if not isinstance(text, str):
-            raise ForagerError(f"{file}: {name} must be a text, in quotes")
-    return given
 
 
 # ---- pictures -------------------------------------------------------------------------------------------------------

@@ -66,6 +66,16 @@ class Difference:
     student: Figure  # the same by Student's t; None: a single value
     p: float  # how often chance alone would give such a difference; the larger p of the two methods
 
+    @property
+    def half(self) -> Figure:
+        """The half width of the wider interval; None: a single value."""
+        return max((width for width in (self.student, self.bootstrap) if width is not None), default=None)
+
+    @property
+    def told_apart(self) -> bool:
+        """True if all known intervals exclude zero."""
+        return self.half is not None and abs(self.mean) > self.half
+
 
 @dataclass(frozen=True, slots=True)
 class ComparedPair:

@@ -1,9 +1,9 @@
 """Finished cells on disk, so that a matrix that was stopped can go on where it stopped.
 
 A cell is one file. Its name is a hash of everything that determines the crawl: the content of the web, goal, critic,
-strategy, run, seed, pages. The file holds these values, the record of the crawl, and a fingerprint of the code that
-made it. A cell that other code made can still be read; the reader decides whether to use it. A file gets its name only
-when it is complete.
+strategy, weights that were left out for it, run, seed, pages. The file holds these values, the record of the crawl, and
+a fingerprint of the code that made it. A cell that other code made can still be read; the reader decides whether to use
+it. A file gets its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -100,6 +100,7 @@ def web_content(web: Web) -> str:
 
 def cell_key(content: str, plan: Plan, cell: Cell) -> Key:
     """Everything that determines the crawl of a cell on a web with this content."""
+    weights = plan.left_out.fingerprint(Spec.parse(cell.strategy)) if plan.left_out else None
     return {
         "web": content,
         "goal": {name: value for name, value in asdict(plan.goal).items() if value is not False and value is not None},
@@ -109,6 +110,7 @@ def cell_key(content: str, plan: Plan, cell: Cell) -> Key:
         "run": cell.run,
         "seed": plan.seed,
         "pages": plan.pages,
+        **({} if weights is None else {"weights": weights}),
     }
 
 

@@ -7,13 +7,16 @@ no dates and no paths, so that a second run with the same cells changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from forager.errors import ForagerError
-from forager_lab.bootstrap import Difference, difference
-from forager_lab.matrix import KEPT, MatrixResult, Note, Tell, read_matrix, run_matrix
+from forager_lab.bootstrap import difference
+from forager_lab.left_out import LEARNT
+from forager_lab.markdown import share, signed, table, with_interval
+from forager_lab.matrix import KEPT, MatrixResult, Note, Tell
+from forager_lab.matrix_file import ALL, PACKAGE, MatrixLimits, run_file
 from forager_lab.metrics import Figure, mean
 from forager_lab.oracles import LAB_STRATEGIES
 from forager_lab.plots import Picture, harvest_curves, need_matplotlib, recall_curves
@@ -46,6 +49,8 @@ def compare(
     webs: Sequence[Path] = (),
     kept: Path = KEPT,
     docs: Path | None = None,
+    left_out: str | None = None,
+    limits: MatrixLimits = ALL,
     jobs: int = 1,
     fresh: bool = False,
     seconds: bool = True,
@@ -54,14 +59,13 @@ def compare(
 ) -> MatrixResult:
     """Run the matrix of a file and write its page into the folder `docs`, or beside the file.
 
-    `webs`: the folders in which to look for its webs, instead of those of $FORAGER_WEBS.
+    `webs`: the folders in which to look for its webs, instead of those of $FORAGER_WEBS. `left_out`: see `read_matrix`.
     """
     need_matplotlib()
-    matrix = read_matrix(file, webs)
-    for line in matrix.skipped.values():
-        note(f"skipped: {line}")
-    done = run_matrix(matrix.plans, kept, jobs=jobs, fresh=fresh, tell=tell, note=note)
-    command = f"forager lab matrix {file.as_posix()}"
+    matrix, done = run_file(
+        file, webs=webs, kept=kept, left_out=left_out, limits=limits, jobs=jobs, fresh=fresh, tell=tell, note=note
+    )
+    command = repeated("matrix", file, limits, left_out)
     write_comparison(
         done, file.parent if docs is None else docs, command=command, skipped=[*matrix.skipped], seconds=seconds
     )
@@ -76,7 +80,7 @@ def write_comparison(
     pictures: dict[str, Picture] = {}
     sections = [_section(name, report, pictures, seconds) for name, report in reports.items()]
     parts = ["# Comparison", _reading(folder), "## Summary", *_summaries(reports), *sections]
-    parts += ["## How it was made", _made(done, command, skipped), EXPLAINED]
+    parts += ["## How it was made", how_made(done, command, skipped), EXPLAINED]
     for file, picture in pictures.items():
         write_text(folder / file, picture.svg)
     page = folder / PAGE
@@ -92,7 +96,14 @@ def _reading(folder: Path) -> str:
         raise ForagerError(f"{file} cannot be read: {error}") from None
 
 
-def _made(done: MatrixResult, command: str, skipped: Sequence[str]) -> str:
+def repeated(command: str, file: Path, limits: MatrixLimits, left_out: str | None) -> str:
+    """The command that makes a page again."""
+    package = f"--left-out {PACKAGE}" if left_out == PACKAGE else ""
+    return " ".join(filter(None, ["forager lab", command, file.as_posix(), str(limits), package]))
+
+
+def how_made(done: MatrixResult, command: str, skipped: Sequence[str]) -> str:
+    """The command that makes a page again, the code behind its crawls, and what is not on it."""
     count = sum(done.codes.values())
     codes = ", ".join(f"{code} ({cells} cells)" for code, cells in done.codes.items())
     lines = ["```", command, "```", f"{count} cells; code that crawled them: {codes}."]
@@ -100,7 +111,19 @@ def _made(done: MatrixResult, command: str, skipped: Sequence[str]) -> str:
     lines += [
         f"\nLeft out of {name}, where a crawl failed: {', '.join(lost)}." for name, lost in done.incomplete.items()
     ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_weights_of_default(done)])
+
+
+def _weights_of_default(done: MatrixResult) -> list[str]:
+    """What the weights of `default` have not seen, or that they have seen it all."""
+    every = [each.plan for each in done.experiments.values()]
+    plans = [plan for plan in every if LEARNT in map(_bare, plan.strategies)]
+    unseen = dict.fromkeys(plan.left_out.name for plan in plans if plan.left_out)
+    if not plans:
+        return []
+    if not unseen:
+        return [f"\n`{LEARNT}` has the weights of the package, which were learnt on the recorded webs too."]
+    return [f"\n`{LEARNT}` has weights that have not seen its row. Left out of what they learnt: {', '.join(unseen)}."]
 
 
 # ---- summaries ------------------------------------------------------------------------------------------------------
@@ -128,10 +151,10 @@ def _harvest_table(topics: Reports) -> str:
         columns["mean"] = {strategy: mean(list(found.values())) for strategy, found in rates.items()}
     best = {title: _best(column) for title, column in columns.items()}
     rows = [
-        [strategy, *(_bold(_share(column[strategy]), strategy in best[title]) for title, column in columns.items())]
+        [strategy, *(_bold(share(column[strategy]), strategy in best[title]) for title, column in columns.items())]
         for strategy in rates
     ]
-    return _table(["strategy", *columns], rows)
+    return table(["strategy", *columns], rows)
 
 
 def _best(column: Mapping[str, Figure]) -> set[str]:
@@ -147,10 +170,10 @@ def _against(base: str, place: str, web: str, topics: Reports) -> list[str]:
     for strategy in _strategies(topics):
         if strategy != base:
             pairs = [(_runs(topics[name], strategy, place), _runs(topics[name], base, place)) for name in names]
-            cells = [_difference([pair], _signed) for pair in pairs]
-            rows.append([strategy, *cells, *([_difference(pairs, _signed)] if len(names) > 1 else [])])
+            cells = [_difference([pair], signed) for pair in pairs]
+            rows.append([strategy, *cells, *([_difference(pairs, signed)] if len(names) > 1 else [])])
     heads = ["strategy", *map(_topic, names), *(["all topics"] if len(names) > 1 else [])]
-    return [f"Difference to {base} at {place} on {web}:", _table(heads, rows)]
+    return [f"Difference to {base} at {place} on {web}:", table(heads, rows)]
 
 
 Runs: TypeAlias = Sequence[Figure]  # a value for each run
@@ -165,14 +188,8 @@ def _difference(pairs: Sequence[tuple[Runs, Runs]], written: Callable[[float], s
     found = difference(ours, theirs)
     if found.student is None:
         return written(found.mean)
-    mark = "" if not _told_apart(found) else " ▲" if found.mean * sign > 0 else " ▼"
+    mark = "" if not found.told_apart else " ▲" if found.mean * sign > 0 else " ▼"
     return f"{written(found.mean)} ± {written(found.student).removeprefix('+')}{mark}"
-
-
-def _told_apart(found: Difference) -> bool:
-    """True if all known intervals exclude zero."""
-    widths = [width for width in (found.student, found.bootstrap) if width is not None]
-    return bool(widths) and abs(found.mean) > max(widths)
 
 
 # ---- an experiment --------------------------------------------------------------------------------------------------
@@ -191,15 +208,15 @@ def _topic_parts(name: str, report: Report, pictures: dict[str, Picture], second
     rows = [
         [
             row["strategy"],
-            *(_with(row["harvest"][place], row["ci"][place]) for place in PLACES),
-            _share(row["loss_reduction"][PLACE]),
-            _share(row["gap_closed"][PLACE]),
-            _share(row["sigma"]),
+            *(with_interval(row["harvest"][place], row["ci"][place]) for place in PLACES),
+            share(row["loss_reduction"][PLACE]),
+            share(row["gap_closed"][PLACE]),
+            share(row["sigma"]),
             *_cost(row, seconds),
         ]
         for row in report["results"]
     ]
-    return [_table(heads, rows), _picture(name, "harvest along the crawl", harvest_curves(report), pictures)]
+    return [table(heads, rows), add_picture(name, "harvest along the crawl", harvest_curves(report), pictures)]
 
 
 def _path_parts(name: str, report: Report, pictures: dict[str, Picture], seconds: bool) -> list[str]:
@@ -211,17 +228,17 @@ def _path_parts(name: str, report: Report, pictures: dict[str, Picture], seconds
             row["strategy"],
             *(_count_with(row["pages_to"][goal], row["pages_to_ci"][goal]) for goal in GOALS),
             *(" / ".join(count(row["groups"][group]["pages_to"][goal]) for goal in GOALS) for group in groups),
-            _share(row["recall_at_10pct"]),
+            share(row["recall_at_10pct"]),
             *_cost(row, seconds),
         ]
         for row in report["results"]
     ]
     shown = [
-        _picture(f"{name} {group}", f"recall along the crawl of {group}", recall_curves(report, group), pictures)
+        add_picture(f"{name} {group}", f"recall along the crawl of {group}", recall_curves(report, group), pictures)
         for group in groups
     ]
     said = "Pages fetched until 50 % and 90 % of the targets that can be reached, summed over the groups and in each:"
-    return [said, _table(heads, rows), *_path_differences(report, groups), *shown]
+    return [said, table(heads, rows), *_path_differences(report, groups), *shown]
 
 
 def _path_differences(report: Report, groups: Sequence[str]) -> list[str]:
@@ -242,7 +259,7 @@ def _path_differences(report: Report, groups: Sequence[str]) -> list[str]:
         ]
         for strategy, row in rows.items()
     ]
-    return ["Differences in pages, mean over the groups:", _table(["strategy", *heads], lines)] if bases else []
+    return ["Differences in pages, mean over the groups:", table(["strategy", *heads], lines)] if bases else []
 
 
 def _to(row: Row, goal: str, group: str) -> Runs:
@@ -250,7 +267,8 @@ def _to(row: Row, goal: str, group: str) -> Runs:
     return runs
 
 
-def _picture(name: str, said: str, picture: Picture, pictures: dict[str, Picture]) -> str:
+def add_picture(name: str, said: str, picture: Picture, pictures: dict[str, Picture]) -> str:
+    """Add a picture to those of a page; returns the line that shows it."""
     slug = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")
     file = f"{PICTURES}/{slug}.svg"
     pictures[file] = picture
@@ -281,7 +299,11 @@ def _path(report: Report) -> bool:
 
 
 def _bound(strategy: str) -> bool:
-    return strategy.partition(":")[0] in LAB_STRATEGIES
+    return _bare(strategy) in LAB_STRATEGIES
+
+
+def _bare(strategy: str) -> str:
+    return strategy.partition(":")[0]
 
 
 def _strategies(reports: Reports) -> list[str]:
@@ -310,26 +332,8 @@ def _runs(report: Report, strategy: str, place: str) -> Runs:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    rule = ["---", *("---:" for _ in heads[1:])]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows))
-
-
 def _bold(text: str, wanted: bool) -> str:
     return f"**{text}**" if wanted else text
-
-
-def _share(value: Figure) -> str:
-    """Three digits, without the leading zero."""
-    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 0.9995 else f"{value:.2f}"
-
-
-def _signed(value: float) -> str:
-    return ("+" if value >= 0 else "") + _share(value)
-
-
-def _with(value: Figure, half_width: Figure) -> str:
-    return _share(value) if value is None or half_width is None else f"{_share(value)} ± {_share(half_width)}"
 
 
 def _count_with(value: Figure, half_width: Figure) -> str:

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from forager.errors import ForagerError
 from forager.registry import Spec
 from forager_lab.laboratory import Laboratory
+from forager_lab.left_out import UnseenWeights, strategy_spec
 from forager_lab.level_trials import PAGES, level_trial
 from forager_lab.level_trials import LevelGoal as LevelGoal
 from forager_lab.protocol import (
@@ -71,6 +72,7 @@ class Plan:
     runs: int = 5
     pages: int | None = None
     seed: int = 0
+    left_out: UnseenWeights | None = None  # the weights of the default strategy; None: those of the package
 
     def __post_init__(self) -> None:
         if self.runs < 1 or (self.pages is not None and self.pages < 1):
@@ -159,13 +161,13 @@ def check(plan: Plan, found: Survey) -> None:
     """Find wrong names and parameters before the first crawl."""
     trial = trial_of(plan, next(iter(found.sizes)), 0)
     for name in plan.strategies:
-        strategy_for(laboratory(plan.web), trial, Spec.parse(name))
+        strategy_for(laboratory(plan.web), trial, strategy_spec(name, plan.left_out))
 
 
 def crawl_cell(plan: Plan, cell: Cell) -> CrawlRecord:
     """Crawl one cell."""
     lab = laboratory(plan.web)
-    record = crawl_trial(lab, trial_of(plan, cell.group, cell.run), Spec.parse(cell.strategy))
+    record = crawl_trial(lab, trial_of(plan, cell.group, cell.run), strategy_spec(cell.strategy, plan.left_out))
     lab.cache.write()
     return record
 

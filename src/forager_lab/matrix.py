@@ -1,34 +1,8 @@
-"""A matrix: several experiments from one file, each with many cells. Every cell is crawled once and kept on disk.
-
-The file names experiments. Each has a web with a topic (or several), and strategies to compare on it:
-
-    strategies = ["breadth-first", "best-first", "pagerank:hot=true"]   # for all experiments that name none
-    runs = 5
-
-    [[experiment]]
-    web = "wikispeedia"
-    topic = ["Music", "History"]
-
-    [[experiment]]
-    web = "wikispeedia"
-    topic = "IT"
-    halved = true                 # half of the topic may teach
-    strategies = ["memm", "crf"]
-
-    [[experiment]]
-    web = "webkb"
-    target = "course"
-    leave_out = "university"
-    runs = 1
-
-`examples = 5` and `flipped = 0.3` make the critic of a topic poor.
-
-A web is `procedural[:hosts=60:…]`, or a folder. A folder is looked for in the folders given with --webs (else in those
-of $FORAGER_WEBS), then beside the file.
+"""Runs a matrix: several experiments, each with many cells. Every cell is crawled once and kept on disk.
 
 Cells that were kept are read; the others are crawled by workers, which keep each cell as soon as it is done. So a run
 that is killed loses only the cells it was crawling, and the same call goes on from there. If a cell fails, it is named,
-and the others go on.
+and the others go on. Experiments that have a cell in common share it. What a file says is read by `matrix_file`.
 """
 
 from __future__ import annotations
@@ -42,132 +16,22 @@ from pathlib import Path
 from typing import TypeAlias
 
 from forager.errors import ForagerError
-from forager.tables import Table, read_table
 from forager_lab.cells import CellFolder, KeptCell, Key, cell_key, code_fingerprint, web_content
 from forager_lab.experiment import (
     Cell,
     Experiment,
-    PathGoal,
     Plan,
     Survey,
-    TopicGoal,
     cells,
     check,
     crawl_cell,
     laboratory,
     survey,
 )
-from forager_lab.webs import FOLDERS, find_web, is_procedural, web_folders
 from forager_lab.workers import Failed, work
 
 KEPT = Path(".lab")
-
-
-# ---- the file -------------------------------------------------------------------------------------------------------
-
-
-class ExperimentTable(Table, frozen=True):
-    """The keys of an [[experiment]]."""
-
-    web: str
-    topic: str | tuple[str, ...] | None = None
-    target: str | None = None
-    leave_out: str | None = None
-    halved: bool = False  # these three go with a topic: see TopicGoal
-    examples: int | None = None
-    flipped: float | None = None
-    strategies: tuple[str, ...] | None = None
-    critic: str | None = None
-    runs: int | None = None
-    pages: int | None = None
-    seed: int | None = None
-
-
-class MatrixTable(Table, frozen=True):
-    """The keys of a matrix file."""
-
-    experiment: tuple[ExperimentTable, ...]
-    strategies: tuple[str, ...] = ()
-    critic: str = "naive-bayes"
-    runs: int = 5
-    pages: int | None = None  # to fetch in a run; None: 2R, or all in the path protocol
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class MatrixPlans:
-    """The plans of a file by name, and the webs that were not found."""
-
-    plans: Mapping[str, Plan]
-    skipped: Mapping[str, str]  # by web, a line that says where it was looked for
-
-
-def read_matrix(path: Path, webs: Sequence[Path] = ()) -> MatrixPlans:
-    """Read a matrix file. `webs`: the folders in which to look for its webs, instead of those of $FORAGER_WEBS."""
-    table = read_table(path, MatrixTable)
-    folders = [*web_folders(webs), path.parent]
-    plans: dict[str, Plan] = {}
-    skipped: dict[str, str] = {}
-    for number, experiment in enumerate(table.experiment, 1):
-        where = f"{path}: experiment {number} ({experiment.web})"
-        web = find_web(experiment.web, folders)
-        if web is None:
-            skipped[experiment.web] = _missing(experiment.web, folders)
-            continue
-        for goal in _goals(experiment, where):
-            plan = _plan(table, experiment, web, goal, where)
-            name = _unused(f"{_short(experiment.web)} · {goal.focus}", plans)
-            plans[name] = plan
-    if not plans:
-        raise ForagerError(f"{path}: nothing to do; " + ("; ".join(skipped.values()) or "it has no [[experiment]]"))
-    return MatrixPlans(plans, skipped)
-
-
-def _plan(table: MatrixTable, experiment: ExperimentTable, web: str, goal: TopicGoal | PathGoal, where: str) -> Plan:
-    """Keys that the experiment does not have are taken from the top of the file."""
-    strategies = table.strategies if experiment.strategies is None else experiment.strategies
-    if not strategies:
-        raise ForagerError(f"{where}: no strategies; name some there, or at the top of the file for all")
-    try:
-        return Plan(
-            web,
-            goal,
-            tuple(dict.fromkeys(strategies)),
-            table.critic if experiment.critic is None else experiment.critic,
-            table.runs if experiment.runs is None else experiment.runs,
-            table.pages if experiment.pages is None else experiment.pages,
-            table.seed if experiment.seed is None else experiment.seed,
-        )
-    except ForagerError as error:
-        raise ForagerError(f"{where}: {str(error).replace('--', '')}") from None
-
-
-def _goals(experiment: ExperimentTable, where: str) -> list[TopicGoal | PathGoal]:
-    topic, target, leave_out = experiment.topic, experiment.target, experiment.leave_out
-    if topic and target is None and leave_out is None:
-        names = [topic] if isinstance(topic, str) else topic
-        return [
-            TopicGoal(name, halved=experiment.halved, examples=experiment.examples, flipped=experiment.flipped)
-            for name in names
-        ]
-    if topic is None and target is not None and leave_out is not None:
-        return [PathGoal(target, leave_out)]
-    raise ForagerError(f"{where}: give either topic, or target with leave_out")
-
-
-def _missing(name: str, folders: Sequence[Path]) -> str:
-    looked = ", ".join(map(str, folders))
-    return f"no web {name} in {looked}: name the folder that holds it with --webs DIR, or set {FOLDERS}"
-
-
-def _short(web: str) -> str:
-    return web if is_procedural(web) else Path(web).name
-
-
-def _unused(name: str, taken: Mapping[str, object]) -> str:
-    """The name, with a number if another experiment has it."""
-    names = [name, *(f"{name} ({number})" for number in range(2, len(taken) + 2))]
-    return next(name for name in names if name not in taken)
+USUAL = 0.02  # seconds that a page takes with the slower strategies
 
 
 # ---- the run --------------------------------------------------------------------------------------------------------
@@ -195,7 +59,7 @@ class MatrixStatus:
     done: int  # with the cells kept from earlier
     total: int
     failed: int
-    left: float | None  # seconds still needed; None before anything is known
+    left: float  # seconds still needed, about
     last: str  # what was done last, and its result
 
 
@@ -234,7 +98,8 @@ def run_matrix(
     for web in dict.fromkeys(plan.web for plan in plans.values()):
         for loss in laboratory(web).web.losses:
             note(f"{web}: {loss}")
-    tasks = [task for name, plan in plans.items() for task in _tasks(name, plan, surveys[name])]
+    every = [task for name, plan in plans.items() for task in _tasks(name, plan, surveys[name])]
+    tasks = list({folder.path(task.key): task for task in reversed(every)}.values())[::-1]  # the first of each cell
     there = _kept(folder, tasks, code, fresh, note)
     todo = [task for at, task in enumerate(tasks) if at not in there]
     for name in dict.fromkeys(task.experiment for task in todo):
@@ -244,7 +109,7 @@ def run_matrix(
         pace.learn(tasks[at], len(kept_cell.record.order), kept_cell.record.seconds)
     crawl = partial(crawl_and_keep, kept, code)
     failed = _crawl(todo, crawl, jobs, pace, len(there), tell)
-    return _collected(folder, tasks, surveys, len(todo) - len(failed), failed)
+    return _collected(folder, every, surveys, len(todo) - len(failed), failed)
 
 
 def _survey(name: str, plan: Plan) -> Survey:
@@ -263,10 +128,11 @@ def _check(name: str, plan: Plan, found: Survey) -> None:
 
 def _tasks(name: str, plan: Plan, found: Survey) -> list[CellTask]:
     content = web_content(laboratory(plan.web).web)
-    return [
-        CellTask(name, plan, cell, cell_key(content, plan, cell), found.expected(plan, cell.group))
-        for cell in cells(plan, list(found.sizes))
-    ]
+    try:
+        keys = {cell: cell_key(content, plan, cell) for cell in cells(plan, list(found.sizes))}
+    except ForagerError as error:  # no weights for it
+        raise ForagerError(f"{name}: {error}") from None
+    return [CellTask(name, plan, cell, key, found.expected(plan, cell.group)) for cell, key in keys.items()]
 
 
 # ---- cells kept from earlier ----------------------------------------------------------------------------------------
@@ -300,20 +166,20 @@ def _collected(
     by_experiment: dict[str, list[CellTask]] = defaultdict(list)
     for task in tasks:
         by_experiment[task.experiment].append(task)
-    experiments, incomplete, codes = {}, {}, Counter[str]()
+    experiments, incomplete, codes = {}, {}, dict[Path, str]()
     for name, its_tasks in by_experiment.items():
         found, plan = surveys[name], its_tasks[0].plan
         kept = {task.cell: folder.read(task.key) for task in its_tasks if folder.path(task.key).exists()}
         lost = {task.cell.strategy for task in its_tasks if kept.get(task.cell) is None}
         whole = {cell: each for cell, each in kept.items() if each is not None and cell.strategy not in lost}
-        codes.update(each.code for each in whole.values())
+        codes |= {folder.path(task.key): whole[task.cell].code for task in its_tasks if task.cell in whole}
         if lost:
             incomplete[name] = [strategy for strategy in plan.strategies if strategy in lost]
         if whole:
             plan = replace(plan, strategies=tuple(each for each in plan.strategies if each not in lost))
             records = {cell: each.record for cell, each in whole.items()}
             experiments[name] = Experiment(plan, found.web, found.relevant, found.sizes, records)
-    return MatrixResult(experiments, incomplete, dict(sorted(codes.items())), crawled, failed)
+    return MatrixResult(experiments, incomplete, dict(sorted(Counter(codes.values()).items())), crawled, failed)
 
 
 # ---- crawling -------------------------------------------------------------------------------------------------------
@@ -359,7 +225,8 @@ def _crawl(
 
 
 class Pace:
-    """Seconds per page, from finished cells: of the same web and strategy, else of the same web, else of all."""
+    """Seconds per page, from finished cells: of the same web and strategy, else of the same web, else of all. Before
+    anything is known a page takes USUAL."""
 
     def __init__(self) -> None:
         self._spent: dict[tuple[str, ...], tuple[int, float]] = {}
@@ -370,12 +237,13 @@ class Pace:
             before = self._spent.get(kind, (0, 0.0))
             self._spent[kind] = before[0] + pages, before[1] + seconds
 
-    def expect(self, tasks: Iterable[CellTask], jobs: int) -> float | None:
-        """Seconds that the tasks will take with this number of jobs; None before anything is known."""
-        return sum(task.pages * self._rate(task) for task in tasks) / jobs if self._spent else None
+    def expect(self, tasks: Iterable[CellTask], jobs: int) -> float:
+        """Seconds that the tasks will take with this number of jobs."""
+        return sum(task.pages * self._rate(task) for task in tasks) / jobs
 
     def _rate(self, task: CellTask) -> float:
-        pages, seconds = next(self._spent[kind] for kind in self._kinds(task) if kind in self._spent)
+        spent = (self._spent[kind] for kind in self._kinds(task) if kind in self._spent)
+        pages, seconds = next(spent, (1, USUAL))
         return seconds / max(1, pages)
 
     @staticmethod

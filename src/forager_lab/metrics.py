@@ -32,6 +32,11 @@ def new_harvest(record: CrawlRecord, pages: int) -> Figure:
     return float(record.relevant[:pages][new].mean()) if new.any() else None
 
 
+def unseen(record: CrawlRecord, relevant: int) -> tuple[Mask, int]:
+    """A crawl as if the pages that taught the critic were not there, and R without its examples."""
+    return record.relevant[~record.trained], relevant - len(record.toward)
+
+
 def pages_to(relevant: Mask, goal: float, reachable: int) -> int | None:
     """Pages fetched until the share `goal` of the reachable targets is found; None if the crawl did not find it."""
     needed = int(np.ceil(goal * reachable))

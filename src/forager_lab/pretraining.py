@@ -11,7 +11,8 @@ a web cannot teach (an encyclopaedia has one host) is as on the others:
 The first crawls go by the weights that there are. With `--rounds 2` others follow that go by those just learnt.
 `--without` leaves a web or a topic out, for figures on what was not learnt from: `--without uic`, `--without
 wikispeedia:Music`. With `--left-out DIR` a file is written for each web and each topic that is left out of the same
-crawls, DIR/uic.json and DIR/wikispeedia-Music.json.
+crawls, DIR/uic.json and DIR/wikispeedia-Music.json. With `--noted FILE` what was noted is kept; if the file is there,
+nothing is crawled, and all weights are fitted to what it has.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
 from forager.crawl.loop import Crawl
+from forager.errors import ForagerError
 from forager.learn.linear import Reals
 from forager.learn.logistic import logistic
 from forager.registry import Spec
@@ -196,18 +199,53 @@ def main() -> None:
     said.add_argument("--rounds", type=int, default=1, help="the later ones go by the weights of those before")
     said.add_argument("--without", action="append", default=[], help="a web, or WEB:TOPIC, that is left out")
     said.add_argument("--left-out", type=Path, help="a folder for weights that have not seen a web or a topic")
+    said.add_argument("--noted", type=Path, help="a file for what was noted; if it is there, nothing is crawled")
     said.add_argument("--weights", default="", help="a file of weights to begin with")
     said.add_argument("--jobs", type=int, default=2)
     said.add_argument("out", type=Path)
     given = said.parse_args()
     todo, noted = list(tasks(given.webs, given.runs, given.without, given.weights)), dict[tuple[str, str], Noted]()
+    if given.noted and given.noted.exists():
+        noted, given.rounds = read_noted(given.noted, given.without), 0
+        write(fit(noted), given.out)
     for _ in range(given.rounds):
         new = gather(todo, given.jobs)
         noted = {topic: joined([noted[topic], of]) if topic in noted else of for topic, of in new.items()}
         write(fit(noted), given.out)
         todo = [replace(task, weights=str(given.out.resolve())) for task in todo]
+    if given.noted and given.rounds:
+        write_noted(noted, given.noted)
     if given.left_out:
         write_left_out(noted, given.left_out)
+
+
+# ---- what was noted, on disk ----------------------------------------------------------------------------------------
+
+
+def write_noted(noted: Mapping[tuple[str, str], Noted], file: Path) -> None:
+    """Keep what was noted, so that other weights can be fitted to it without a crawl."""
+    parts = {f"{at} {field.name}": getattr(of, field.name) for at, of in enumerate(noted.values())
+             for field in fields(Noted)}  # fmt: skip
+    topics = np.array([f"{web}:{topic}" for web, topic in noted], str)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partly = file.with_suffix(".part")
+    with partly.open("wb") as out:
+        np.savez_compressed(out, topics=topics, names=np.array(NAMES, str), **parts)
+    partly.replace(file)
+
+
+def read_noted(file: Path, without: Sequence[str] = ()) -> dict[tuple[str, str], Noted]:
+    """What `write_noted` kept. `without`: webs, or WEB:TOPIC, that are left out."""
+    try:
+        with np.load(file, allow_pickle=False) as kept:
+            if kept["names"].tolist() != list(NAMES):
+                raise ForagerError(f"{file}: other signals were noted there; delete it, and learn again")
+            topics = [str(text).partition(":") for text in kept["topics"].tolist()]
+            every = [Noted(*(kept[f"{at} {field.name}"] for field in fields(Noted))) for at in range(len(topics))]
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        raise ForagerError(f"{file}: nothing that was noted can be read from it ({error}); delete it") from None
+    named = {(web, topic): of for (web, _, topic), of in zip(topics, every, strict=True)}
+    return {key: of for key, of in named.items() if key[0] not in without and ":".join(key) not in without}
 
 
 if __name__ == "__main__":

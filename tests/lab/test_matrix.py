@@ -22,7 +22,8 @@ from forager_lab.cli.matrix import matrix as command
 from forager_lab.comparison import compare, write_comparison
 from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal
 from forager_lab.laboratory import Laboratory
-from forager_lab.matrix import CellTask, MatrixResult, MatrixStatus, Pace, read_matrix, run_matrix
+from forager_lab.matrix import USUAL, CellTask, MatrixResult, MatrixStatus, Pace, run_matrix
+from forager_lab.matrix_file import read_matrix
 from forager_lab.protocol import CrawlRecord, Trial, crawl_trial
 
 WEB = "procedural:hosts=6:pages_per_host=25:links=12:length=2000"
@@ -104,7 +105,7 @@ def test_a_killed_run_resumes_with_what_is_missing_and_ends_the_same(
     done = compare(file, kept=tmp_path / "kept", docs=tmp_path, seconds=False, tell=told.append)
     assert done.crawled == TOTAL - len(before)
     assert [progress.done for progress in told] == list(range(len(before), TOTAL + 1))
-    assert told[0].left is not None  # what was kept tells how long the rest will take
+    assert told[0].left > told[-1].left == 0
     assert before.items() <= kept(tmp_path / "kept").items()  # not written again
     assert written(tmp_path) == written(undisturbed)
 
@@ -219,7 +220,7 @@ def task(web: str, strategy: str, pages: int) -> CellTask:
 def test_time_left_is_by_pages_from_the_nearest_kind_of_finished_cells() -> None:
     pace = Pace()
     todo = [task("a", "fast", 100), task("a", "new", 100), task("b", "fast", 100)]
-    assert pace.expect(todo, 1) is None
+    assert pace.expect(todo, 1) == pytest.approx(300 * USUAL)  # nothing is known
     pace.learn(task("a", "fast", 999), 50, 5.0)  # 0.1 s a page
     pace.learn(task("a", "slow", 999), 50, 15.0)  # 0.3: the web as a whole 0.2
     pace.learn(task("c", "slow", 999), 300, 20.0)  # all that is known: 40 s for 400 pages
@@ -366,6 +367,6 @@ def test_the_command_runs_it_tells_lines_and_skips_what_is_missing(tmp_path: Pat
     assert result.exit_code == 0, result.output
     assert f"1 cells crawled, 0 kept from earlier; {tmp_path / 'comparison.md'}" in result.stdout
     assert "skipped: no web nowhere in " in result.stderr
-    assert "\n0/1 cells; 0 cells kept from earlier\n" in result.stderr
+    assert "\n0/1 cells; about 0 s left; 0 cells kept from earlier\n" in result.stderr
     assert f"1/1 cells; about 0 s left; {WEB} · Business · random · run 0: 5 pages, " in result.stderr
     assert "Left out, because it was not at hand: the web nowhere." in (tmp_path / "comparison.md").read_text()

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from forager.errors import ForagerError
-from forager_lab.cli.matrix import matrix
+from forager_lab.cli.matrix import evidence, matrix
 
 if TYPE_CHECKING:
     from forager_lab.experiment import Experiment, PathGoal, Plan, TopicGoal
@@ -213,6 +213,7 @@ def serve(
 
 
 lab.command()(matrix)
+lab.command()(evidence)
 
 
 # ---- parts of `run` -------------------------------------------------------------------------------------------------
