@@ -81,6 +81,8 @@ class Noted:
 class WatchedWeigher(Weigher):
     """Notes what waits."""
 
+    top = 0  # of all that waits, not of the best alone
+
     def watch(self, crawl: Crawl, lab: Laboratory, trial: Trial) -> None:
         self.crawl, self.lab, self.trial = crawl, lab, trial
         self.noted: list[Noted] = []
