@@ -56,15 +56,20 @@ def load_weights(file: str = "") -> Mapping[str, Any]:
 
 
 class Combiner:
-    """All experts: first the source, then those learnt on other webs, last the adapted one."""
+    """All experts: first the source, then those learnt on other webs, last the adapted one.
 
-    def __init__(self, weights: Mapping[str, Any], *, adapt: bool = True, guard: bool = True) -> None:
+    `wary`: only the source is heard. What pleases a critic that is mostly wrong deserves no trust.
+    """
+
+    def __init__(
+        self, weights: Mapping[str, Any], *, adapt: bool = True, guard: bool = True, wary: bool = False
+    ) -> None:
         self._mean, self._scale = np.array(weights["mean"], np.float32), np.array(weights["scale"], np.float32)
         self._a0, self._a1 = weights["source"]
         learnt = list(weights["webs"].values())
         self._w = np.array([web["w"] for web in learnt], np.float32)
         self._b = np.array([web["b"] for web in learnt], np.float32)[:, None]
-        self._heard = np.array([guard, *(True for _ in learnt), adapt])
+        self._heard = np.array([guard or wary, *(not wary for _ in learnt), adapt and not wary])
         self.v = np.zeros(len(NAMES))
         self.loss = np.array([DOUBT["source"], *(DOUBT["learnt"] for _ in learnt), DOUBT["adapted"]])
         self.calibration = np.tile([1.0, 0.0], (len(self.loss), 1))
