@@ -182,7 +182,21 @@ def test_too_few_pages_held_out_fall_back_to_the_default() -> None:
     assert critic.quality is None
     (judged,) = critic.judge([of_terms([1] * 10)])
     z = log(judged.raw / (1 - judged.raw))
-    assert judged.relevance == pytest.approx(1 / (1 + exp(-8 * z / (10 + SHORT))), rel=1e-4)
+    bias = critic.parts()["calibration"]["bias"]
+    assert judged.relevance == pytest.approx(1 / (1 + exp(-8 * z / (10 + SHORT) - bias)), rel=1e-4)
+
+
+def test_with_five_wanted_pages_and_many_others_even_odds_lie_between_the_two_sides() -> None:
+    rng = np.random.default_rng(3)
+    pages = [drawn(rng, i < 5, 200) for i in range(205)]
+    critic = NaiveBayes(focus=["a"])
+    critic.fit(pages, ["a" if i < 5 else "b" for i in range(205)])
+    assert critic.quality is None
+    wanted, others = (
+        [judged.relevance for judged in critic.judge([drawn(rng, side, 200) for _ in range(20)])]
+        for side in (True, False)
+    )
+    assert np.median(wanted) > 0.5 > np.median(others)
 
 
 def test_the_sample_held_out_is_bounded_and_balanced() -> None:

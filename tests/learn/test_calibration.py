@@ -110,3 +110,12 @@ def test_sigmoid_does_not_overflow(x: float) -> None:
 
 def test_short_pages_say_little() -> None:
     assert Calibration().log_odds(1.0, 0) == pytest.approx(8 / SHORT)
+
+
+def test_even_odds_lie_halfway_between_the_two_sides_where_nothing_is_fitted() -> None:
+    z, n, wanted, _ = drawn(Calibration(), 400)
+    found = Calibration().halfway(z - 300.0, n, wanted)
+    odds = np.array([found.log_odds(*page) for page in zip(z - 300.0, n, strict=True)])
+    assert odds[wanted].mean() == pytest.approx(-odds[~wanted].mean())
+    assert found.slope == Calibration().slope
+    assert Calibration().halfway(z, n, np.ones(len(z), bool)) == Calibration()

@@ -253,6 +253,33 @@ def test_experts_know_after_a_rest_what_they_knew_before() -> None:
     assert np.array_equal(again.v, combiner.v)
 
 
+# ---- samples with wrong labels
+
+
+def labelled(wrong: bool) -> TopicSample:
+    """20 pages of each kind, of which about a third is wanted; with wrong labels, of both kinds alike."""
+    texts = [*BIRDS * 5, *STONES[:5] * 4]
+    wanted = [at % 3 == 0 if wrong else at < 13 for at in range(len(texts))]
+    return TopicSample.of(
+        [page(f"<title>{text}</title><p>{text}, and more of {text}, for long.") for text in texts], wanted
+    )
+
+
+def test_where_labels_tell_nothing_it_goes_by_the_critic_alone() -> None:
+    shown = page("<a href='/1'>owl nest</a><a href='/2'>slate roof</a>")
+    for wrong in (True, False):
+        strategy = Weigher(sample=labelled(wrong))
+        one, other = strategy.score(visit_of(shown, 0.9)).scores.tolist()
+        assert (one == other) is wrong
+        assert bool(strategy._combiner.trust[0] == 1) is wrong
+        worse = strategy.score(visit_of(shown, 0.1)).scores
+        assert worse[0] < one
+
+
+def test_without_the_guard_it_believes_any_labels() -> None:
+    assert Weigher(sample=labelled(wrong=True), guard=False)._combiner.trust[0] == 0
+
+
 # ---- the whole
 
 

@@ -10,7 +10,8 @@ Multinomial, over the classes of a taxonomy, flat (Chakrabarti, Punera & Subrama
 n is the length of page u, in terms that some training page has. A class is in focus if it is a focus name or below one.
 
 The three numbers of the calibration are fitted to training pages. Each page is scored by the model that never saw it:
-its counts are subtracted, so no second pass over the pages is needed.
+its counts are subtracted, so no second pass over the pages is needed. If a side has fewer than 8 pages, the slope is
+the usual one, and even odds lie halfway between the two sides.
 
 A single word t is worth log theta(+,t) / theta(-,t), + being the focus and - the rest -> SparseNaiveBayes.word_log_odds
 
@@ -185,7 +186,8 @@ def _calibrated(
     weights = (pages / np.maximum(1, kept))[wanted.astype(np.intp)]  # a page held stands for so many pages of its side
     fitted = calibrate(z, n, wanted, weights)
     if fitted is None:
-        return Calibration(), f"default: {kept[1]} wanted pages and {kept[0]} others teach too little", None
+        told = f"default: {kept[1]} wanted pages and {kept[0]} others teach too little"
+        return Calibration().halfway(z, n, wanted), told, None
     told = f"fitted to {kept[1]} wanted pages and {kept[0]} others, each left out when scored"
     return fitted, told, quality(z, n, wanted, weights)
 

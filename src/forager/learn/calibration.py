@@ -52,6 +52,10 @@ class Calibration:
     def log_odds(self, z: float, n: int) -> float:
         return (self.slope * z + self.drift * n) / (n + SHORT) + self.bias
 
+    def halfway(self, z: Reals, n: Reals, wanted: Mask) -> Self:
+        """As that of `Platt`."""
+        return replace(self, bias=_halfway((self.slope * z + self.drift * n) / (n + SHORT), wanted, self.bias))
+
 
 @dataclass(frozen=True, slots=True)
 class Quality:
@@ -110,12 +114,17 @@ class Platt:
 
     def halfway(self, z: Reals, wanted: Mask) -> Self:
         """The same slope, with even odds halfway between the means of the two sides; unchanged if a side is empty."""
-        if not wanted.any() or wanted.all():
-            return self
-        return replace(self, bias=float(-self.slope * (z[wanted].mean() + z[~wanted].mean()) / 2))
+        return replace(self, bias=_halfway(self.slope * z, wanted, self.bias))
 
     def log_odds(self, z: float) -> float:
         return self.slope * z + self.bias
+
+
+def _halfway(odds: Reals, wanted: Mask, otherwise: float) -> float:
+    """The bias that brings even odds halfway between the means of the two sides."""
+    if not wanted.any() or wanted.all():
+        return otherwise
+    return float(-(odds[wanted].mean() + odds[~wanted].mean()) / 2)
 
 
 def platt_quality(z: Reals, raw: Reals, wanted: Mask, weights: Reals) -> Quality | None:

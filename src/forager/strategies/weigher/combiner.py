@@ -35,7 +35,7 @@ DOUBT = {"source": 3.0, "learnt": 0.0, "adapted": 1.0}  # L before the first pag
 DECAY = 0.99
 RIDGE = 30.0  # draws the adapted weights to 0
 STIFF = (10.0, 1.0)  # draws s and t to 1 and 0
-FIRST_FIT, REFIT = 30, 10  # pages before the first fit, and between two
+FIRST_FIT, REFIT = 30, 10  # pages before the first fit; between two, or a twentieth of all that came
 STEPS = 3  # of Newton in a fit: it begins where the last one ended
 MOST, RECENT = 2_000, 500  # outcomes that are remembered; those that calibrate, as older ones hardly count
 SURE = 8.0  # log-odds are not larger
@@ -56,15 +56,20 @@ def load_weights(file: str = "") -> Mapping[str, Any]:
 
 
 class Combiner:
-    """All experts: first the source, then those learnt on other webs, last the adapted one."""
+    """All experts: first the source, then those learnt on other webs, last the adapted one.
 
-    def __init__(self, weights: Mapping[str, Any], *, adapt: bool = True, guard: bool = True) -> None:
+    `wary`: only the source is heard. What pleases a critic that is mostly wrong deserves no trust.
+    """
+
+    def __init__(
+        self, weights: Mapping[str, Any], *, adapt: bool = True, guard: bool = True, wary: bool = False
+    ) -> None:
         self._mean, self._scale = np.array(weights["mean"], np.float32), np.array(weights["scale"], np.float32)
         self._a0, self._a1 = weights["source"]
         learnt = list(weights["webs"].values())
         self._w = np.array([web["w"] for web in learnt], np.float32)
         self._b = np.array([web["b"] for web in learnt], np.float32)[:, None]
-        self._heard = np.array([guard, *(True for _ in learnt), adapt])
+        self._heard = np.array([guard or wary, *(not wary for _ in learnt), adapt and not wary])
         self.v = np.zeros(len(NAMES))
         self.loss = np.array([DOUBT["source"], *(DOUBT["learnt"] for _ in learnt), DOUBT["adapted"]])
         self.calibration = np.tile([1.0, 0.0], (len(self.loss), 1))
@@ -100,7 +105,7 @@ class Combiner:
         self._signals = np.concatenate((self._signals, signals[None]))[-MOST:]
         self._outcomes = np.append(self._outcomes, outcome)[-MOST:]
         self._seen += 1
-        if self._seen >= FIRST_FIT and self._seen % REFIT == 0:
+        if self._seen >= FIRST_FIT and self._seen % (REFIT * max(1, self._seen // (20 * REFIT))) == 0:
             self._fit()
 
     @property

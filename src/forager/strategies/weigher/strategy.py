@@ -12,6 +12,11 @@ How relevant a page is, it learns from the critic r and from how the page begins
 told the sample apart, p and q being their average precisions there:
 
     logit = (1 - s) logit r + s o                  s / (1 - s) = (q / (1 - q)) / (p / (1 - p))
+
+If neither finds the wanted pages of the sample much better than chance does, most of its labels are wrong, and so is
+what the words and their meaning say by them. Then the strategy goes by the critic's order alone, as best-first does:
+
+    in doubt if the odds of max(p, q) < CHANCE n+ / n-               n+ of the sample's pages are wanted, n- are not
 """
 
 from __future__ import annotations
@@ -50,6 +55,7 @@ from forager.types import (
 )
 from forager.web.text import terms
 
+CHANCE = 1.9  # the odds are 0.9 to 1.6 times n+ / n- if 30 % of the labels are flipped; 2.2 and more if all are right
 _EDGE = np.isin(list(Region), (Region.NAVIGATION, Region.FOOTER))
 
 
@@ -81,7 +87,8 @@ class Weigher:
         self._share = _share(self._meaning.precision, critic)
         self._so_far = CrawlSoFar(Success(), self._meaning.learnt, LearntWords())
         self._so_far.words.learn_sample(sample)
-        self._combiner = Combiner(load_weights(weights), adapt=adapt, guard=guard)
+        wary = guard and _in_doubt(sample, self._meaning.precision, critic)
+        self._combiner = Combiner(load_weights(weights), adapt=adapt, guard=guard, wary=wary)
 
     # ---- learning
 
@@ -216,9 +223,23 @@ def _share(precision: float, critic: Critic | None) -> float:
     quality = getattr(critic, "quality", None)
     if quality is None:
         return 0.0
-    q, p = (min(max(each, 0.01), 0.99) for each in (precision, quality.average_precision))
-    ours, theirs = q / (1 - q), p / (1 - p)
+    ours, theirs = _odds(precision), _odds(quality.average_precision)
     return ours / (ours + theirs)
+
+
+def _in_doubt(sample: TopicSample, precision: float, critic: Critic | None) -> bool:
+    """Whether most labels of the sample are wrong. Of a sample with one side nothing is known."""
+    wanted, quality = int(sample.wanted.sum()), getattr(critic, "quality", None)
+    others = len(sample.wanted) - wanted
+    if not wanted or not others:
+        return False
+    best = max(precision, quality.average_precision) if quality else precision
+    return _odds(best) < CHANCE * wanted / others
+
+
+def _odds(chance: float) -> float:
+    chance = min(max(chance, 0.01), 0.99)
+    return chance / (1 - chance)
 
 
 _ONE = np.zeros(1, np.intp)
