@@ -9,8 +9,19 @@ from forager.errors import ForagerError
 from forager.learn.sample import TopicSample
 from forager.strategies.weigher import Weigher
 from forager.strategies.weigher.combiner import Combiner, load_weights
+from forager.strategies.weigher.known_links import KnownLinks, ReadLinks
 from forager.strategies.weigher.meaning import LAMBDA, OUTCOME, LearntMeaning, TopicMeaning, nearest, packed, unpacked
-from forager.strategies.weigher.place import BESIDE, FEW, GUESS, SHRINK, LinkPlace, Success, neighbour_keys, place_keys
+from forager.strategies.weigher.place import (
+    BESIDE,
+    FEW,
+    GUESS,
+    SHRINK,
+    LinkPlace,
+    Success,
+    neighbour_keys,
+    path_keys,
+    place_keys,
+)
 from forager.strategies.weigher.signals import NAMES, SOURCE, CrawlSoFar, LinkRows
 from forager.strategies.weigher.telling import SENTENCES, LinkSignals, signal_of, tell
 from forager.strategies.weigher.words import AROUND, LearntWords, TopicWords, words_to_learn
@@ -66,7 +77,7 @@ def test_signals_of_words_are_means_over_anchor_url_context_and_heading() -> Non
     )
     links, words = shown.links, TopicWords(sample())
     urls = terms([url_text(url).partition("/")[2] for url in links.targets])
-    found = words.signals(shown, links, urls)
+    found = np.concatenate((words.signals(shown, links, urls), words.around(shown, links)), axis=1)
 
     def mean(text: str) -> float:
         values = words(terms([text]).values)
@@ -181,11 +192,49 @@ def test_the_rate_of_a_place_is_shrunk_to_that_of_the_crawl() -> None:
 def test_places_are_host_folder_and_path() -> None:
     targets = ["http://a.test/x/1", "http://a.test/x/2", "http://b.test/x/1"]
     paths = ["html body ul li a", "html body ul li a", "html body p a"]
-    keys = place_keys(targets, paths, "http://a.test/")
+    here, there = (path_keys(paths, source) for source in ("http://a.test/", "http://b.test/"))
+    keys = np.column_stack((place_keys(targets), here))
     same = keys[:, None] == keys[None]
     assert same[0, 1].all()
     assert not same[0, 2].any()
-    assert place_keys(targets, paths, "http://b.test/")[0, LinkPlace.PATH] != keys[0, LinkPlace.PATH]
+    assert here[0] != there[0]
+
+
+# ---- links that were read before
+
+
+def linking(*links: tuple[str, str]) -> Page:
+    return page("".join(f"<p><a href='{path}'>{anchor}</a>" for path, anchor in links))
+
+
+def same_links(one: ReadLinks, other: ReadLinks) -> bool:
+    """Products of matrices differ in the last digits with the number of rows."""
+    exact = all(np.array_equal(getattr(one, column), getattr(other, column)) for column in ("vectors", "keys", "words"))
+    return exact and np.allclose(one.signals, other.signals, atol=1e-6)
+
+
+def known_links() -> KnownLinks:
+    return KnownLinks(TopicWords(sample()), TopicMeaning(sample()))
+
+
+def test_links_are_looked_up_as_they_were_read() -> None:
+    known, menu = known_links(), (("/owls", "owl nest"), ("/slate", "slate"))
+    first = linking(*menu)
+    known(first, first.links)
+    second = linking(("/owls", "eagle"), menu[1], ("/new", "sand"), menu[0], menu[0])
+    assert same_links(known(second, second.links), known_links()(second, second.links))
+    assert len(known._at) == 4
+
+
+def test_too_many_links_are_forgotten_and_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forager.strategies.weigher.known_links.MOST", 4)
+    known = known_links()
+    for at in range(5):
+        shown = linking(*((f"/{at + step}", f"word{at + step}") for step in range(3)))
+        assert same_links(known(shown, shown.links), known_links()(shown, shown.links))
+        assert len(known._at) <= 4
+    many = linking(*((f"/{at}", f"word{at}") for at in range(9)))
+    assert same_links(known(many, many.links), known_links()(many, many.links))
 
 
 # ---- experts

@@ -99,15 +99,16 @@ def logit(chance: float) -> float:
     return float(np.log(chance / (1 - chance)))
 
 
-def place_keys(targets: Sequence[str], tag_paths: Sequence[str], source: str) -> Terms:
-    """(links, 3): the keys of host, folder and path of links of the page `source`."""
-    here = _hash(host_of(source))
-    columns = (
-        _hashed(list(map(host_of, targets)), _hash),
-        _hashed([target.rpartition("/")[0] for target in targets], _hash),
-        _hashed(tag_paths, lambda path: _hash(" ".join(path.split(" ")[-STEPS:])) ^ here),
-    )
-    return np.array(columns, np.uint32).T
+def place_keys(targets: Sequence[str]) -> Terms:
+    """(links, 2): the keys of host and folder."""
+    folders = _hashed([target.rpartition("/")[0] for target in targets], _hash)
+    return np.array((_hashed(list(map(host_of, targets)), _hash), folders), np.uint32).T
+
+
+def path_keys(tag_paths: Sequence[str], source: str) -> Terms:
+    """(links,) the keys of the paths of links of the page `source`."""
+    here = host_key(source)
+    return np.array(_hashed(tag_paths, lambda path: _hash(" ".join(path.split(" ")[-STEPS:])) ^ here), np.uint32)
 
 
 def neighbour_keys(page: int, links: int) -> Terms:

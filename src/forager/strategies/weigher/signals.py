@@ -83,7 +83,7 @@ class LinkRows:
     """Links as rows, those to the same target one after the other."""
 
     found: Floats  # (n, FOUND)
-    vectors: Floats  # (n, DIMENSIONS)
+    packed: Terms  # (n, PACKED) their vectors
     keys: Terms  # (n, KEYS) of places
     words: Terms  # (n, LEARNT)
     sources: Ids  # (n,) the pages they are on
@@ -99,7 +99,12 @@ class LinkRows:
         elif has.any():
             found[has], rows[has] = state[has], clues.take(np.flatnonzero(has)).values.reshape(-1, WIDTH)
         vectors, keys, words = np.split(rows, (PACKED, PACKED + KEYS), axis=1)
-        return cls(found, unpacked(vectors), keys, words, sources, starts)
+        return cls(found, vectors, keys, words, sources, starts)
+
+    @property
+    def vectors(self) -> Floats:
+        """(n, DIMENSIONS)"""
+        return unpacked(self.packed)
 
     @property
     def counts(self) -> NDArray[np.intp]:

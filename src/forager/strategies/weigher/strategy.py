@@ -31,11 +31,12 @@ from forager.errors import ForagerError
 from forager.learn.linear import inner
 from forager.learn.sample import TopicSample
 from forager.strategies.weigher.combiner import Combiner, load_weights
-from forager.strategies.weigher.meaning import TopicMeaning, packed
-from forager.strategies.weigher.place import LinkPlace, Success, host_key, logit, neighbour_keys, place_keys
+from forager.strategies.weigher.known_links import KnownLinks
+from forager.strategies.weigher.meaning import TopicMeaning
+from forager.strategies.weigher.place import LinkPlace, Success, host_key, logit, neighbour_keys, path_keys
 from forager.strategies.weigher.signals import NAMES, WIDTH, CrawlSoFar, LinkRows
 from forager.strategies.weigher.telling import tell
-from forager.strategies.weigher.words import LearntWords, TopicWords, link_texts, words_to_learn
+from forager.strategies.weigher.words import LearntWords, TopicWords
 from forager.types import (
     BEST,
     Critic,
@@ -53,7 +54,6 @@ from forager.types import (
     Waiting,
     WaitingBatch,
 )
-from forager.web.text import terms
 
 CHANCE = 1.9  # the odds are 0.9 to 1.6 times n+ / n- if 30 % of the labels are flipped; 2.2 and more if all are right
 _EDGE = np.isin(list(Region), (Region.NAVIGATION, Region.FOOTER))
@@ -85,6 +85,7 @@ class Weigher:
         self.every = every
         self._words, self._meaning = TopicWords(sample), TopicMeaning(sample)
         self._share = _share(self._meaning.precision, critic)
+        self._known = KnownLinks(self._words, self._meaning)
         self._so_far = CrawlSoFar(Success(), self._meaning.learnt, LearntWords())
         self._so_far.words.learn_sample(sample)
         wary = guard and _in_doubt(sample, self._meaning.precision, critic)
@@ -120,7 +121,7 @@ class Weigher:
     def score(self, visit: Visit) -> ScoredLinks:
         rows = self._rows(visit)
         scores = self._combiner(self._so_far.signals(rows))
-        clues = np.concatenate((packed(rows.vectors), rows.keys, rows.words), axis=1)
+        clues = np.concatenate((rows.packed, rows.keys, rows.words), axis=1)
         offsets = np.arange(len(scores) + 1, dtype=np.int64) * WIDTH
         return ScoredLinks(scores, state=rows.found, clues=Ragged(clues.ravel(), offsets))
 
@@ -139,21 +140,14 @@ class Weigher:
 
     def _rows(self, visit: Visit) -> LinkRows:
         page, links, n = visit.page, visit.links, len(visit.links)
-        texts = link_texts(links.targets)
-        urls = terms(texts)
-        vectors = self._meaning.vectors(page, links, urls, texts)
-        places = place_keys(links.targets, links.tag_paths, page.url)
-        keys = np.column_stack((places, neighbour_keys(visit.trace.id, n)))
-        columns = (
-            np.full((n, 1), logit(visit.judgement.relevance)),
-            np.full((n, 1), self._meaning.opinion(page)),
-            self._words.signals(page, links, urls),
-            self._meaning.signals(vectors),
-            self._standing(visit, keys),
-        )
-        found = np.concatenate(columns, axis=1).astype(np.float32)
-        words = words_to_learn(page, links, urls)
-        return LinkRows(found, vectors, keys, words, np.full(n, visit.trace.id, np.int32), np.arange(n))
+        read = self._known(page, links)
+        paths, beside = path_keys(links.tag_paths, page.url), neighbour_keys(visit.trace.id, n)
+        keys = np.concatenate((read.keys, paths[:, None], beside[:, None]), axis=1)
+        of_page = np.array([logit(visit.judgement.relevance), self._meaning.opinion(page)], np.float32)
+        words, meaning = read.signals[:, :2], read.signals[:, 2:]
+        around, standing = self._words.around(page, links), self._standing(visit, keys)
+        found = np.concatenate((np.tile(of_page, (n, 1)), words, around, meaning, standing), axis=1)
+        return LinkRows(found, read.vectors, keys, read.words, np.full(n, visit.trace.id, np.int32), np.arange(n))
 
     def _standing(self, visit: Visit, keys: Terms) -> Floats:
         """(links, 7): inlinks, relevant inlinks, menu, edge, same host, depth, links."""

@@ -46,16 +46,24 @@ class TopicWords:
         return self._odds.take(self._index.places(words))
 
     def signals(self, page: Page, links: Links, urls: Ragged) -> Floats:
-        """(links, 4): anchor, url, context, heading. `urls`: the words of the targets' URLs."""
+        """(links, 2): anchor, url. `urls`: the words of the targets' URLs."""
+        start, end = spans(page, links)
+        anchors = Ragged.cut(page.terms.values, start, end - start)
+        return np.stack([self._means(rows) for rows in (anchors, urls)], axis=1)
+
+    def _means(self, rows: Ragged) -> Floats:
+        sums = np.diff(_running(self(rows.values))[rows.offsets])
+        return np.asarray(sums / (rows.lengths + 1), np.float32)
+
+    def around(self, page: Page, links: Links) -> Floats:
+        """(links, 2): context, heading."""
         sums = _running(self(page.terms.values))
         start, end = spans(page, links)
         before, after = np.maximum(start - AROUND, 0), np.minimum(end + AROUND, len(page.terms.values))
-        anchor, inside = sums[end] - sums[start], end - start
-        signals = np.empty((len(links), 4), np.float32)
-        signals[:, 0] = anchor / (inside + 1)
-        signals[:, 1] = np.diff(_running(self(urls.values))[urls.offsets]) / (urls.lengths + 1)
-        signals[:, 2] = (sums[after] - sums[before] - anchor) / (after - before - inside + 1)
-        signals[:, 3] = _headings(page, links.first_leaf, sums)
+        signals = np.empty((len(links), 2), np.float32)
+        odds, words = sums[start] - sums[before] + sums[after] - sums[end], start - before + after - end
+        signals[:, 0] = odds / (words + 1)
+        signals[:, 1] = _headings(page, links.first_leaf, sums)
         return signals
 
 
