@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -232,6 +233,68 @@ def test_what_travels_is_the_chain_of_the_model(taught: MemmCrawler, inference: 
         here = known.memm.forward(alpha, features(page, arriving[row], common, out[link]), best=best)
         ahead = known.memm.forward(here, features(into[link], shared), best=best)
         assert second.scores[link] == pytest.approx(valued(strategy, ahead), rel=1e-4)
+
+
+def followed(model: memm.Memm, before: list[float] | None, columns: Sequence[int], *, best: bool) -> list[float]:
+    """One step of the paper, number by number: alpha'(j) = sum over i of alpha(i) e^u(i,j,o) / z(i,o); delta by max."""
+    rows, states = [*columns, model.features], range(model.states)
+    pairs = {(i, j): column for column, (i, j) in enumerate(model.pairs.tolist())}
+
+    def chances(i: int | None) -> list[float]:
+        def between(row: int, j: int) -> float:
+            return float(model.between[row, pairs[i, j]]) if i is not None and (i, j) in pairs else 0.0
+
+        powers = [math.exp(sum(float(model.first[row, j]) + between(row, j) for row in rows)) for j in states]
+        return [power / sum(powers) for power in powers]
+
+    if before is None:
+        after = chances(None)
+    else:
+        each = [[before[i] * chance for chance in chances(i)] for i in states]
+        after = [(max if best else sum)(row[j] for row in each) for j in states]
+    return [value / sum(after) for value in after]
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
+@pytest.mark.parametrize("drawn", ["links", "walks"])
+@pytest.mark.parametrize("reading", ["published", "step"])
+def test_links_of_a_path_are_scored_as_written(reading: str, drawn: str, inference: str) -> None:
+    """Two pages, each link for itself and each number for itself: what the formulas of the docstring say."""
+    options = {"reading": reading, "drawn": drawn, "inference": inference, "count": 200, "states": 5}
+    strategy, best = crawler(features="all", **options).taught(ground(*NAMES[:-1])), inference == "viterbi"
+    known = strategy._model
+    assert known is not None
+
+    def columns(*parts: Terms) -> list[int]:
+        return known.vocabulary.rows(Ragged.of([np.concatenate(parts)])).indices.tolist()
+
+    before: list[float] | None = None
+    state, led = SEED, np.empty(0, np.uint32)
+    for path, chosen in (("/", TEACHING), ("/teaching", "CS 1 lectures")):
+        page = PAGES[Url(f"http://www.f.edu{path}")]
+        scored = strategy.score(visit_with(page, state))
+        own, leaving, arriving, common = seen(known.observer, page)
+        rows = [followed(known.memm, before, columns(own, led, link), best=best) for link in leaving]
+        for link, row in enumerate(rows):
+            if reading == "step":
+                row = followed(known.memm, row, columns(arriving[link], common), best=best)
+            assert scored.scores[link] == pytest.approx(valued(strategy, np.log([row])), rel=1e-4, abs=1e-6)
+        at = page.links.anchors.index(chosen)
+        assert scored.state is not None
+        state, before, led = scored.state[at : at + 1], rows[at], np.concatenate((arriving[at], common))
+        assert shares(state[:, :5])[0] == pytest.approx(before, rel=1e-3, abs=1e-6)
+
+
+def test_the_fitting_reading_is_the_one_that_was_taught(taught: MemmCrawler) -> None:
+    """Links teach the step. They do not teach what O6 says of u, because any link of u may be drawn."""
+    walked = crawler(drawn="walks", states=5, count=300).taught(ground(*NAMES[:-1]))
+    published = crawler(drawn="walks", states=5, count=300, reading="published").from_parts(walked.parts())
+    step = crawler(reading="step").from_parts(taught.parts())
+    wrong = scores(crawler(reading="published").from_parts(taught.parts()), "/")
+    assert scores(walked, "/teaching") == scores(published, "/teaching")
+    assert scores(taught, "/") == scores(step, "/")
+    assert scores(taught, "/")[TEACHING] > scores(taught, "/")["People"]
+    assert wrong[TEACHING] < wrong["People"]
 
 
 @pytest.mark.parametrize("inference", INFERENCES)
