@@ -38,6 +38,7 @@ from forager.strategies.memm.observations import (
     LIKE_DESCRIPTION,
     LIKE_TARGET,
     NEAR_ANCHOR,
+    OFTEN,
     ON_PAGE,
     PAGE_URL,
     PLACE,
@@ -48,6 +49,7 @@ from forager.strategies.memm.observations import (
     VERSION,
     ObservationSet,
     Observer,
+    description,
 )
 from forager.strategies.memm.training import by_rows
 from forager.types import NEVER, Floats, Page, Ragged, Terms, Url
@@ -431,10 +433,10 @@ def test_what_was_learnt_otherwise_is_refused(taught: MemmCrawler) -> None:
         crawler(features="all").from_parts(parts)
     older = {**parts, "made": parts["made"].replace(f"version {VERSION}", "version 1")}
     with pytest.raises(
-        ForagerError, match=r"version 1, 4 states, the settings ask for .* version 2, 4 states: .* teach it again"
+        ForagerError, match=r"version 1, 4 states, the settings ask for .* version 3, 4 states: .* teach it again"
     ):
         crawler().from_parts(older)
-    with pytest.raises(ForagerError, match="features of version 1, pages are described by version 2: train it again"):
+    with pytest.raises(ForagerError, match="features of version 1, pages are described by version 3: train it again"):
         crawler().from_parts({**parts, "model.feature_version": 1})
 
 
@@ -502,10 +504,10 @@ def test_the_papers_observations_by_hand() -> None:
     """Keywords are teaching, course and syllabus; "exam" is only in the text of the target."""
     own, leaving, arriving, common = seen(observer(ObservationSet.PAPER), page_of("http://b.test/", PAPER))
     like = 2 / np.sqrt(4 * (13 + (1 + np.log(2)) ** 2))  # 14 words and "teaching" twice; exam, course of the target's 4
-    described = 1 / np.sqrt(2 * 3)  # course, of 2 and of 3 words
+    described = 1 / np.sqrt(3 * 3)  # course, of 3 words (the topic's among them) and of 3 words
     tenths = {step(tenth, LIKE_TARGET) for tenth in range(1, 1 + int(10 * like))}
     tenths |= {step(tenth, LIKE_DESCRIPTION) for tenth in range(1, 1 + int(10 * described))}
-    assert len(tenths) == 2 + 4
+    assert len(tenths) == 2 + 3
     assert set(own.tolist()) == {*tenths, one("teaching", ON_PAGE), one("course", ON_PAGE), step(1, KEYWORD_LINKS)}
     assert [set(each.tolist()) for each in leaving] == [
         {one("course", NEAR_ANCHOR)},
@@ -516,6 +518,36 @@ def test_the_papers_observations_by_hand() -> None:
         {one(word, NEAR_ANCHOR + AHEAD) for word in NEAR},
     ]
     assert not len(common)
+
+
+def test_a_first_paragraph_stands_for_a_missing_description() -> None:
+    """Pages of an encyclopaedia have no description. Without a paragraph and a topic nothing is like a target's."""
+    long = "<h1>Owl</h1><p>An owl</p><p>Owls are birds of prey that <a href='/n'>hunt</a> by night</p>" + "<p>more" * 60
+    page, bare = page_of("http://a.test/t", long), page_of("http://a.test/b", "<h1>Owl</h1><div>owls are birds</div>")
+    told = [term(word) for word in ["owls", "are", "birds", "of", "prey", "that", "hunt", "by", "night"]]
+    assert description(page).tolist() == [*told, *[term("more")] * (50 - len(told))]
+    assert not len(description(bare))
+    alike = {step(tenth, LIKE_DESCRIPTION) for tenth in range(1, 10)}
+    for topic, target, reached in ((["owls"], page, 9), ([], page, 9), ([], bare, 0)):
+        see = Observer.of(ObservationSet.PAPER, topic, [target], Idf.of([]), 10, 0)
+        assert len(alike.intersection(seen(see, page)[0].tolist())) == reached
+
+
+@pytest.mark.parametrize("sets", [ObservationSet.OURS, ObservationSet.WORDS])
+def test_words_may_be_counted(sets: ObservationSet) -> None:
+    page = page_of("http://b.test/", "<p>" + "teaching " * 5 + "course " * 2 + "syllabus")
+    see = replace(observer(sets), counted=True)
+    counted = set(seen(see, page)[0].tolist()) - set(seen(observer(sets), page)[0].tolist())
+    assert counted == {one("teaching", OFTEN[0]), one("teaching", OFTEN[1]), one("course", OFTEN[0])}
+    assert Observer.from_parts(see.parts()).counted
+
+
+def test_counted_words_can_be_taught_and_are_another_model(taught: MemmCrawler) -> None:
+    strategy = crawler(words="counts").taught(ground(*NAMES[:-1]))
+    home = scores(strategy, "/")
+    assert home[TEACHING] > home["People"]
+    with pytest.raises(ForagerError, match=r"version 3, 4 states, the settings ask for .* words counted, 4 states"):
+        crawler(words="counts").from_parts(taught.parts())
 
 
 def test_all_but_the_words_of_the_page() -> None:

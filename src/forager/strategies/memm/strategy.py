@@ -57,6 +57,7 @@ class MemmCrawler:
         seed: int = 0,
         inference: Literal["discounted", "marginal", "viterbi"] = "discounted",
         features: Literal["ours", "all", "words", "text"] = "ours",
+        words: Literal["binary", "counts"] = "binary",
         drawn: Drawn = "links",
         reading: Literal["fitting", "published", "step"] = "fitting",
         states: int = 4,
@@ -77,11 +78,21 @@ class MemmCrawler:
         self._ahead = reading == "step" or (reading == "fitting" and drawn == "links")
         settings = FitSettings(variance=variance, iterations=iterations, tolerance=1e-5)
         self.trainer = MemmTrainer(
-            tuple(query.words), ObservationSet(features), drawn, states, count, keywords, least, settings, seed
+            tuple(query.words),
+            ObservationSet(features),
+            words == "counts",
+            drawn,
+            states,
+            count,
+            keywords,
+            least,
+            settings,
+            seed,
         )
         worth = -np.arange(states) if inference == "marginal" else np.append(gamma ** np.arange(states - 1), 0)
         self._worth = worth.astype(np.float32)
-        self._made = f"features {features} of version {VERSION}, {states} states"
+        counted = ", words counted" if words == "counts" else ""
+        self._made = f"features {features} of version {VERSION}{counted}, {states} states"
         self._model: MemmModel | None = None
 
     # ---- learning
