@@ -36,7 +36,7 @@ width of the 95 % interval of a mean over runs (Student's t). How it is measured
 - *R/4 … 2R*: harvest, the share of relevant pages by truth among so many pages; R is the number of pages of the topic
 - *loss cut*, *gap closed*: at R/2, 1 - loss / loss of best-first, and how much of the distance from best-first to the
   oracle is covered
-- *sigma*: the largest mean similarity of all crawled pages to one of the examples (TF-IDF cosine)
+- *sigma*: the largest mean similarity of all crawled pages to one of the examples (cosine of log-tf)
 - differences are between runs with the same sample; over several topics (or sites) the bootstrap draws topics, so that
   a claim is also about topics that were not tried. ± is by Student's t; ▲ (better) and ▼ (worse) mean that both this
   interval and the one by bootstrap-t exclude zero

@@ -33,6 +33,7 @@ from forager.crawl.loop import Crawl
 from forager.critics import make_critic
 from forager.errors import ForagerError
 from forager.learn.focus import below
+from forager.learn.lexical.phrases import FUNCTION_WORDS
 from forager.learn.sample import TopicSample
 from forager.learn.tfidf import Idf, Query, Targets
 from forager.paths import Ground, Teachable, hop_layers
@@ -40,6 +41,7 @@ from forager.registry import Spec
 from forager.strategies import make_strategy
 from forager.types import Critic, Floats, Mask, Ragged, Strategy, Terms, Url
 from forager.web.scope import Scope
+from forager.web.text import terms
 from forager_lab.laboratory import Laboratory
 from forager_lab.oracles import LAB_STRATEGIES
 from forager_lab.rivals import RIVALS
@@ -214,7 +216,7 @@ def learn_topic(
     critic.fit((page for page, _ in pairs), (label for _, label in pairs))
     idf = Idf.of(page.terms.values for page, _ in pairs)
     examples = [page for page, label in pairs if below(label, focus)]
-    targets = Targets(Ragged.of([page.terms.values for page in examples]), idf)
+    targets = targets_of([page.terms.values for page in examples])
     seen = TopicSample.of((page for page, _ in pairs), (below(label, focus) for _, label in pairs))
     return LearntTopic(critic, Query.of([focus.replace(".", " ")], examples, idf, seen), targets)
 
@@ -296,13 +298,20 @@ def crawl_trial(lab: Laboratory, trial: Trial, spec: Spec) -> CrawlRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExampleSimilarity:
-    """How similar crawled pages p are to the examples d of the topic, by the TF-IDF cosine cos(p,d) over all terms.
+    """How similar crawled pages p are to the examples d of the topic.
 
-    The idf is that of the training sample, the same for every strategy of a run (see forager.learn.tfidf).
+    cos(p,d) is that of vectors with 1 + log n(t,p) for each term t that is no function word. There is no idf: with one
+    hardly any two articles of an encyclopaedia reach .5, the lowest threshold of the MEMM's paper, which names none.
     """
 
     similarity: Floats  # (pages,): max over d of cos(p,d)
     toward: NDArray[np.float64]  # (examples,): mean over p of cos(p,d); its maximum is sigma
+
+
+def targets_of(examples: Sequence[Terms]) -> Targets:
+    """Examples with these terms, to compare pages with."""
+    stop = np.unique(terms([" ".join(sorted(FUNCTION_WORDS))])[0])
+    return Targets(Ragged.of(list(examples)), Idf(stop, np.zeros(len(stop), np.float32), unseen=1.0))
 
 
 def similarity_to(bags: Iterable[Terms], targets: Targets) -> ExampleSimilarity:

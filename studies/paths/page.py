@@ -18,10 +18,13 @@ from studies.apprentice import STEERED_BY
 from studies.page import Section, how_made, runs_text, share, table, write_study
 from studies.paths.labelling import ARRIVING, MANY, TESTED
 from studies.paths.study import (
+    BEST_FIRST,
+    BY_COSINE,
     COURSES,
     COURSES_AGAIN,
     OURS,
     PAPER,
+    STEP,
     TEXT,
     TOPIC,
     VITERBI,
@@ -38,13 +41,18 @@ MEMM (Liu, Milios & Korba 2008) and the CRF path forager. Beside them are method
 `lookahead` (of the whole web).
 How it is measured: [the laboratory](README.md); what each one computes: [strategies](../strategies/README.md)."""
 PICTURED = ("breadth-first", "best-first", "q-value", "memm", "crf", "oracle", "lookahead")
-COMPARED = ((PAPER, "best-first"), (PAPER, VITERBI), (OURS[0], "best-first"), (OURS[1], OURS[2]))
+COMPARED = (
+    *((PAPER, BY_COSINE), (PAPER, BEST_FIRST), (PAPER, VITERBI), (PAPER, STEP)),
+    *((OURS[0], BY_COSINE), (OURS[0], BEST_FIRST), (OURS[1], OURS[2])),
+)
 SETS = (PAPER, WORDS, TEXT)
 NAMES = {
     PAPER: "MEMM as published",
     VITERBI: "the same, Viterbi",
     WORDS: "the same, words",
     TEXT: "the same, text",
+    STEP: "the same, a step ahead",
+    BY_COSINE: "`best-first`, critic `cosine`",
     STEERED_BY: "apprentice",
 }
 LABELLING_REPORTED = (
@@ -77,7 +85,7 @@ def _made(study: PathsStudy) -> str:
         f"--topics {','.join(plan.topics)}",
         f"--runs {plan.runs} --draws {plan.draws} --seed {plan.seed}",
     ]
-    names = "\n".join(f"- {name}: `{spec}`" for spec, name in NAMES.items())
+    names = "\n".join(f"- {name}: `{spec}`" for spec, name in NAMES.items() if spec != BY_COSINE)
     return how_made(command, "crawls and other parts", study.codes, names)
 
 
@@ -161,7 +169,9 @@ def harvests(topics: Topics, count: int) -> Section:
 def similarities(topics: Topics, count: int) -> Section:
     """The measures of the MEMM's paper."""
     names = [row["strategy"] for row in next(iter(topics.values()))["results"]]
-    names = [name for name in names if name in ("breadth-first", "best-first", "oracle") or name.startswith("memm")]
+    names = [
+        name for name in names if name in ("breadth-first", BEST_FIRST, BY_COSINE, "oracle") or name.startswith("memm")
+    ]
     heads = ["topic", "strategy", *(f"at {least}" for least in THRESHOLDS), "sigma"]
     rows = [
         [topic, _named(name), *(share(row["precision_new"][str(least)]) for least in THRESHOLDS), share(row["sigma"])]
@@ -170,8 +180,8 @@ def similarities(topics: Topics, count: int) -> Section:
     ]
     text = (
         "The measures of the MEMM's paper: the share of the pages crawled, without those that taught, whose similarity "
-        "to one of the examples (TF-IDF cosine) is at least so large; and sigma, the largest mean similarity of all "
-        f"pages to one example; 2R pages, mean of {runs_text(count)}. "
+        "to one of the examples is at least so large (cosine of log-tf, without function words); and sigma, the "
+        f"largest mean similarity of all pages to one example; 2R pages, mean of {runs_text(count)}. "
         + " ".join([*_wins(topics, names), *_best_set(topics, names)])
     )
     paper = (

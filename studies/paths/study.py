@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -38,18 +38,21 @@ VITERBI, WORDS, TEXT = (
     PAPER.replace("features=all", "features=words"),
     PAPER.replace("features=all", "features=text"),
 )
+STEP = f"{PAPER}:reading=step"  # scored by a step that walks do not teach
 OURS = ("memm", "memm:inference=marginal", "memm:inference=viterbi")
 AGAIN = ("memm", "crf")
 CRAWLERS = (
-    *("breadth-first", "best-first", STEERED_BY, "context-graph", "q-value", "hmm", PAPER, VITERBI, *OURS),
+    *("breadth-first", "best-first", STEERED_BY, "context-graph", "q-value", "hmm", PAPER, VITERBI, STEP, *OURS),
     *("crf", "crf:states=single", "crf:features=thesis:reward=thesis", "oracle", "lookahead"),
 )
 TOPICS = ("Religion", "Music", "IT", "Science.Physics", "Science.Chemistry", "History.British_History")
 ON_TOPICS = (
-    *("breadth-first", "best-first", "context-graph", "q-value", "hmm", PAPER, VITERBI, WORDS, TEXT, *OURS, "crf"),
-    "oracle",
+    *("breadth-first", "best-first", "context-graph", "q-value", "hmm", PAPER, VITERBI, WORDS, TEXT, STEP, *OURS),
+    *("crf", "oracle"),
 )
 COURSES, COURSES_AGAIN, TOPIC = "courses", "courses, taught again", "topic · "
+BEST_FIRST, BY_COSINE = "best-first", "best-first by cosine"  # the second: the baseline of the MEMM's paper
+COSINE = ", by cosine"  # what its experiments are called, after the name of those they belong to
 
 
 @dataclass(frozen=True)
@@ -74,16 +77,22 @@ class PathsPlan:
             raise ForagerError("--runs and --draws must be at least 1")
 
     def matrix(self) -> dict[str, Plan]:
-        """The experiments: for courses, for courses taught again, and for each topic."""
+        """The experiments: for courses, for courses taught again, and for each topic. Where best-first is among the
+        strategies, it crawls once more, with the critic `cosine`."""
         goal = PathGoal(TARGET, GROUPS)
         topics = {f"{TOPIC}{topic}": TopicGoal(topic, halved=True, far=True) for topic in self.topics}
-        return {
+        plans = {
             COURSES: Plan(self.courses_web, goal, self.crawlers, runs=1, seed=self.seed),
             COURSES_AGAIN: Plan(self.courses_web, goal, self.again, runs=self.draws, seed=self.seed),
             **{
                 name: Plan(self.topics_web, topic, self.on_topics, runs=self.runs, seed=self.seed)
                 for name, topic in topics.items()
             },
+        }
+        return plans | {
+            name + COSINE: replace(plan, strategies=(BEST_FIRST,), critic="cosine")
+            for name, plan in plans.items()
+            if BEST_FIRST in plan.strategies
         }
 
     def label_parts(self, groups: list[str]) -> list[LabelPart]:
@@ -139,9 +148,24 @@ def run_paths_study(
         (model, count): reduce(add, (naming for *key, naming in each if key == [model, count]))
         for model, count in dict.fromkeys((model, count) for model, count, _ in each)
     }
-    reports = {name: figures(experiment) for name, experiment in done.experiments.items()}
+    reports = with_baselines({name: figures(experiment) for name, experiment in done.experiments.items()})
     codes = Counter(done.codes) + Counter(str(found["code"]) for found in made)
     return PathsStudy(plan, done, reports, tuple(groups), labelled, typed, codes)
+
+
+def with_baselines(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The figures of best-first by cosine in the reports of the experiments they belong to, after best-first."""
+    merged: dict[str, Mapping[str, Any]] = {}
+    for name, report in reports.items():
+        if name.endswith(COSINE):
+            continue
+        rows = []
+        for row in report["results"]:
+            rows.append(row)
+            if row["strategy"] == BEST_FIRST and name + COSINE in reports:
+                rows += [{**other, "strategy": BY_COSINE} for other in reports[name + COSINE]["results"]]
+        merged[name] = {**report, "results": rows}
+    return merged
 
 
 def type_parts(web: str, labels: Path) -> PartAccuracy:

@@ -9,8 +9,9 @@ import pytest
 
 from forager.learn.tfidf import Idf, Targets
 from forager.types import Ragged, Terms
+from forager.web.text import term
 from forager_lab import protocol as module
-from forager_lab.protocol import similarity_to
+from forager_lab.protocol import similarity_to, targets_of
 
 
 def bag(*terms: int) -> Terms:
@@ -26,6 +27,21 @@ def test_the_nearest_example_and_the_mean_toward_each() -> None:
     half = 1 / math.sqrt(2)
     assert found.similarity == pytest.approx(np.array([half, 1, half, 0]))
     assert found.toward == pytest.approx(np.array([(half + 1) / 4, half / 4]))
+
+
+def words(text: str) -> Terms:
+    return np.array([term(word) for word in text.split()], np.uint32)
+
+
+def test_how_often_a_word_occurs_counts_by_its_logarithm_and_function_words_not_at_all() -> None:
+    """By hand, from the definition: no idf, so a word of every example counts like any other."""
+    targets = targets_of([words("the owl hunts owl of the night"), words("the owl of the")])
+    found = similarity_to([words("owl owl owl and the mouse"), words("of the and the")], targets)
+    page, first = np.array([1 + math.log(3), 1, 0, 0]), np.array([1 + math.log(2), 0, 1, 1])  # owl mouse hunts night
+    near = float(page @ first / (np.linalg.norm(page) * np.linalg.norm(first)))
+    alone = float(page[0] / np.linalg.norm(page))
+    assert found.similarity == pytest.approx(np.array([max(near, alone), 0]))
+    assert found.toward == pytest.approx(np.array([near / 2, alone / 2]))
 
 
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -37,6 +38,7 @@ from forager.strategies.memm.observations import (
     LIKE_DESCRIPTION,
     LIKE_TARGET,
     NEAR_ANCHOR,
+    OFTEN,
     ON_PAGE,
     PAGE_URL,
     PLACE,
@@ -47,6 +49,7 @@ from forager.strategies.memm.observations import (
     VERSION,
     ObservationSet,
     Observer,
+    description,
 )
 from forager.strategies.memm.training import by_rows
 from forager.types import NEVER, Floats, Page, Ragged, Terms, Url
@@ -234,6 +237,68 @@ def test_what_travels_is_the_chain_of_the_model(taught: MemmCrawler, inference: 
         assert second.scores[link] == pytest.approx(valued(strategy, ahead), rel=1e-4)
 
 
+def followed(model: memm.Memm, before: list[float] | None, columns: Sequence[int], *, best: bool) -> list[float]:
+    """One step of the paper, number by number: alpha'(j) = sum over i of alpha(i) e^u(i,j,o) / z(i,o); delta by max."""
+    rows, states = [*columns, model.features], range(model.states)
+    pairs = {(i, j): column for column, (i, j) in enumerate(model.pairs.tolist())}
+
+    def chances(i: int | None) -> list[float]:
+        def between(row: int, j: int) -> float:
+            return float(model.between[row, pairs[i, j]]) if i is not None and (i, j) in pairs else 0.0
+
+        powers = [math.exp(sum(float(model.first[row, j]) + between(row, j) for row in rows)) for j in states]
+        return [power / sum(powers) for power in powers]
+
+    if before is None:
+        after = chances(None)
+    else:
+        each = [[before[i] * chance for chance in chances(i)] for i in states]
+        after = [(max if best else sum)(row[j] for row in each) for j in states]
+    return [value / sum(after) for value in after]
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
+@pytest.mark.parametrize("drawn", ["links", "walks"])
+@pytest.mark.parametrize("reading", ["published", "step"])
+def test_links_of_a_path_are_scored_as_written(reading: str, drawn: str, inference: str) -> None:
+    """Two pages, each link for itself and each number for itself: what the formulas of the docstring say."""
+    options = {"reading": reading, "drawn": drawn, "inference": inference, "count": 200, "states": 5}
+    strategy, best = crawler(features="all", **options).taught(ground(*NAMES[:-1])), inference == "viterbi"
+    known = strategy._model
+    assert known is not None
+
+    def columns(*parts: Terms) -> list[int]:
+        return known.vocabulary.rows(Ragged.of([np.concatenate(parts)])).indices.tolist()
+
+    before: list[float] | None = None
+    state, led = SEED, np.empty(0, np.uint32)
+    for path, chosen in (("/", TEACHING), ("/teaching", "CS 1 lectures")):
+        page = PAGES[Url(f"http://www.f.edu{path}")]
+        scored = strategy.score(visit_with(page, state))
+        own, leaving, arriving, common = seen(known.observer, page)
+        rows = [followed(known.memm, before, columns(own, led, link), best=best) for link in leaving]
+        for link, row in enumerate(rows):
+            if reading == "step":
+                row = followed(known.memm, row, columns(arriving[link], common), best=best)
+            assert scored.scores[link] == pytest.approx(valued(strategy, np.log([row])), rel=1e-4, abs=1e-6)
+        at = page.links.anchors.index(chosen)
+        assert scored.state is not None
+        state, before, led = scored.state[at : at + 1], rows[at], np.concatenate((arriving[at], common))
+        assert shares(state[:, :5])[0] == pytest.approx(before, rel=1e-3, abs=1e-6)
+
+
+def test_the_fitting_reading_is_the_one_that_was_taught(taught: MemmCrawler) -> None:
+    """Links teach the step. They do not teach what O6 says of u, because any link of u may be drawn."""
+    walked = crawler(drawn="walks", states=5, count=300).taught(ground(*NAMES[:-1]))
+    published = crawler(drawn="walks", states=5, count=300, reading="published").from_parts(walked.parts())
+    step = crawler(reading="step").from_parts(taught.parts())
+    wrong = scores(crawler(reading="published").from_parts(taught.parts()), "/")
+    assert scores(walked, "/teaching") == scores(published, "/teaching")
+    assert scores(taught, "/") == scores(step, "/")
+    assert scores(taught, "/")[TEACHING] > scores(taught, "/")["People"]
+    assert wrong[TEACHING] < wrong["People"]
+
+
 @pytest.mark.parametrize("inference", INFERENCES)
 def test_links_to_pages_that_were_judged_are_not_scored(taught: MemmCrawler, inference: str) -> None:
     strategy, page = crawler(inference=inference).from_parts(taught.parts()), PAGES[Url("http://www.f.edu/teaching")]
@@ -368,10 +433,10 @@ def test_what_was_learnt_otherwise_is_refused(taught: MemmCrawler) -> None:
         crawler(features="all").from_parts(parts)
     older = {**parts, "made": parts["made"].replace(f"version {VERSION}", "version 1")}
     with pytest.raises(
-        ForagerError, match=r"version 1, 4 states, the settings ask for .* version 2, 4 states: .* teach it again"
+        ForagerError, match=r"version 1, 4 states, the settings ask for .* version 3, 4 states: .* teach it again"
     ):
         crawler().from_parts(older)
-    with pytest.raises(ForagerError, match="features of version 1, pages are described by version 2: train it again"):
+    with pytest.raises(ForagerError, match="features of version 1, pages are described by version 3: train it again"):
         crawler().from_parts({**parts, "model.feature_version": 1})
 
 
@@ -439,10 +504,10 @@ def test_the_papers_observations_by_hand() -> None:
     """Keywords are teaching, course and syllabus; "exam" is only in the text of the target."""
     own, leaving, arriving, common = seen(observer(ObservationSet.PAPER), page_of("http://b.test/", PAPER))
     like = 2 / np.sqrt(4 * (13 + (1 + np.log(2)) ** 2))  # 14 words and "teaching" twice; exam, course of the target's 4
-    described = 1 / np.sqrt(2 * 3)  # course, of 2 and of 3 words
+    described = 1 / np.sqrt(3 * 3)  # course, of 3 words (the topic's among them) and of 3 words
     tenths = {step(tenth, LIKE_TARGET) for tenth in range(1, 1 + int(10 * like))}
     tenths |= {step(tenth, LIKE_DESCRIPTION) for tenth in range(1, 1 + int(10 * described))}
-    assert len(tenths) == 2 + 4
+    assert len(tenths) == 2 + 3
     assert set(own.tolist()) == {*tenths, one("teaching", ON_PAGE), one("course", ON_PAGE), step(1, KEYWORD_LINKS)}
     assert [set(each.tolist()) for each in leaving] == [
         {one("course", NEAR_ANCHOR)},
@@ -453,6 +518,36 @@ def test_the_papers_observations_by_hand() -> None:
         {one(word, NEAR_ANCHOR + AHEAD) for word in NEAR},
     ]
     assert not len(common)
+
+
+def test_a_first_paragraph_stands_for_a_missing_description() -> None:
+    """Pages of an encyclopaedia have no description. Without a paragraph and a topic nothing is like a target's."""
+    long = "<h1>Owl</h1><p>An owl</p><p>Owls are birds of prey that <a href='/n'>hunt</a> by night</p>" + "<p>more" * 60
+    page, bare = page_of("http://a.test/t", long), page_of("http://a.test/b", "<h1>Owl</h1><div>owls are birds</div>")
+    told = [term(word) for word in ["owls", "are", "birds", "of", "prey", "that", "hunt", "by", "night"]]
+    assert description(page).tolist() == [*told, *[term("more")] * (50 - len(told))]
+    assert not len(description(bare))
+    alike = {step(tenth, LIKE_DESCRIPTION) for tenth in range(1, 10)}
+    for topic, target, reached in ((["owls"], page, 9), ([], page, 9), ([], bare, 0)):
+        see = Observer.of(ObservationSet.PAPER, topic, [target], Idf.of([]), 10, 0)
+        assert len(alike.intersection(seen(see, page)[0].tolist())) == reached
+
+
+@pytest.mark.parametrize("sets", [ObservationSet.OURS, ObservationSet.WORDS])
+def test_words_may_be_counted(sets: ObservationSet) -> None:
+    page = page_of("http://b.test/", "<p>" + "teaching " * 5 + "course " * 2 + "syllabus")
+    see = replace(observer(sets), counted=True)
+    counted = set(seen(see, page)[0].tolist()) - set(seen(observer(sets), page)[0].tolist())
+    assert counted == {one("teaching", OFTEN[0]), one("teaching", OFTEN[1]), one("course", OFTEN[0])}
+    assert Observer.from_parts(see.parts()).counted
+
+
+def test_counted_words_can_be_taught_and_are_another_model(taught: MemmCrawler) -> None:
+    strategy = crawler(words="counts").taught(ground(*NAMES[:-1]))
+    home = scores(strategy, "/")
+    assert home[TEACHING] > home["People"]
+    with pytest.raises(ForagerError, match=r"version 3, 4 states, the settings ask for .* words counted, 4 states"):
+        crawler(words="counts").from_parts(taught.parts())
 
 
 def test_all_but_the_words_of_the_page() -> None:

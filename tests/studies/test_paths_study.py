@@ -11,7 +11,7 @@ import pytest
 from studies.__main__ import app, main
 from studies.paths.labelling import NamingCounts
 from studies.paths.page import write_paths_page
-from studies.paths.study import COURSES, COURSES_AGAIN, TOPIC, PathsPlan, PathsStudy, run_paths_study
+from studies.paths.study import BY_COSINE, COURSES, COURSES_AGAIN, TOPIC, PathsPlan, PathsStudy, run_paths_study
 from typer.testing import CliRunner
 
 from forager.errors import ForagerError
@@ -58,7 +58,7 @@ def test_every_university_is_crawled_with_what_the_others_taught(done: PathsStud
     assert rows["lookahead"]["pages_to"]["90"] <= rows[CRF]["pages_to"]["90"] < rows["breadth-first"]["pages_to"]["90"]
     assert all(group["reachable"] == COUNT for group in rows[CRF]["groups"].values())
     assert done.reports[COURSES_AGAIN]["runs"] == 2
-    assert [row["strategy"] for row in done.reports[f"{TOPIC}course"]["results"]] == ["best-first", CRF]
+    assert [row["strategy"] for row in done.reports[f"{TOPIC}course"]["results"]] == ["best-first", BY_COSINE, CRF]
 
 
 def test_pages_of_a_university_not_seen_are_named(done: PathsStudy) -> None:

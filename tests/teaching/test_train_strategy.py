@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 
 from forager.cli import app
 from forager.errors import ForagerError
+from forager.paths import Preference, load_paths
 from forager.store import Catalogue
 from forager.strategies import STRATEGIES
+from forager.teaching.train_strategy import paths_in_words, quality_in_words
 from forager.teaching.training_webs import project_ground
 from forager.types import Visit
 from tests.lab.warc import write_web
@@ -104,7 +106,7 @@ def test_what_was_learnt_on_three_sites_finds_the_way_on_a_fourth(
     model: str, web: Path, elsewhere: Path, tmp_path: Path
 ) -> None:
     said = run("train", model, "--web", str(web), "--target", "course", "--out", str(tmp_path / "taught"))
-    assert "scores more than another one" in said
+    assert "preferred the way shown" in said
     report = json.loads((tmp_path / "taught/report.json").read_text())
     assert report["targets"] == 3 * COURSES
     assert 0 <= report["preferred_to"] <= 1
@@ -186,6 +188,31 @@ def test_pages_have_the_labels_that_were_taught(web: Path, elsewhere: Path, tmp_
     assert "/courses/cs100  [goal]  CS 100" in run("pages", str(project))
 
 
+def test_a_taught_project_learns_from_labels(web: Path, tmp_path: Path) -> None:
+    """Seminars are new to the critic. Somebody wants them, and labels some; the next crawl judges by the same."""
+    run("train", "crf", "--web", str(web), "--target", "course", "--folds", "0", "--out", str(tmp_path / "taught"))
+    pages, name = school(SCHOOLS[-1]), f"http://{SCHOOLS[-1]}.test/"
+    listed = {f"Seminar_{i}": f"/seminars/{i}" for i in range(6)}
+    pages[f"{name}people"] = ("list", page("People", "faculty", **listed))
+    for i in range(6):
+        pages[f"{name}seminars/{i}"] = ("seminar", page(f"Seminar {i}", "speaker abstract talk room " * 5, Home="/"))
+    project = crawled(tmp_path, write_web(tmp_path / "web", pages))
+    before = relevances(project)
+    for i in range(4):
+        run("label", str(project), f"{name}seminars/{i}", "relevant")
+    assert "pages judged again by svm-" in run("retrain", str(project))
+    after = relevances(project)
+    assert before[f"{name}seminars/5"] < 0.5 < after[f"{name}seminars/5"]
+    assert min(after[url] for url in after if "/courses/cs" in url) > 0.5
+    run("crawl", str(project))
+    assert relevances(project) == after
+
+
+def relevances(project: Path) -> dict[str, float]:
+    with Catalogue(project) as catalogue:
+        return {entry.url: entry.relevance for entry in catalogue.pages()}
+
+
 @pytest.mark.parametrize("model", ["crf", "memm"])
 def test_why_knows_what_travelled_to_the_page(model: str, web: Path, elsewhere: Path, tmp_path: Path) -> None:
     """The pages of the way are scored again, from the seed on, and so is the last link."""
@@ -207,6 +234,23 @@ def test_why_knows_what_travelled_to_the_page(model: str, web: Path, elsewhere: 
         way = catalogue.why(url)
     assert len(way) == 4
     assert scored == [pytest.approx(way[-1].score, rel=1e-5)]
+
+
+def test_a_teacher_is_told_how_many_paths_there_are_and_what_the_test_means(tmp_path: Path) -> None:
+    ways = load_paths(shown(tmp_path / "paths.jsonl")).paths
+    assert paths_in_words(ways) == [
+        "6 paths that arrive and 3 that fail, on 3 sites",
+        "to be surer, show 14 more that arrive and 7 more that fail: 20 and 10 are usually enough",
+    ]
+    assert paths_in_words(4 * ways) == ["24 paths that arrive and 12 that fail, on 3 sites"]
+    assert "begin on one site" in paths_in_words(ways[:3])[-1]
+    for share, steps, told in (
+        (0.9, 100, "90% of the choices (± 6%; chance is 50 %): it knows the way well"),
+        (0.7, 400, "it knows the way better than chance"),
+        (0.58, 18, "18 choices are too few to be sure: show more paths"),
+        (0.3, 400, "it hardly knows the way: show more paths"),
+    ):
+        assert told in quality_in_words(Preference(share, 0.41, steps))
 
 
 def test_a_label_used_once_is_told(web: Path, tmp_path: Path) -> None:

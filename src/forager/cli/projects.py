@@ -256,7 +256,8 @@ def export(
     format: Annotated[str, typer.Option(help=", ".join([*FORMATS, COURSES]))] = "jsonl",
     min_relevance: LeastRelevance = None,
     label: Annotated[
-        str | None, typer.Option(help="for courses: the label of their pages", show_default="goal")
+        str | None,
+        typer.Option(help="for courses: the label of their pages", show_default="goal, if the critic agrees"),
     ] = None,
 ) -> None:
     """Write the collection to one file."""

@@ -37,7 +37,7 @@ from forager.strategies import strategy_names
 from forager.teaching.train_strategy import CRITIC as CRITIC_FILE
 from forager.teaching.train_strategy import STRATEGY as STRATEGY_FILE
 from forager.teaching.train_strategy import read_report
-from forager.topics.topic_critic import TopicCritic, train_critic
+from forager.topics.topic_critic import TopicCritic, learns_labels, train_critic
 from forager.types import Parts
 from forager.web.scope import Within
 from forager.web.urls import RULES
@@ -366,7 +366,7 @@ def _judge_of_labels() -> str:
 def retrain(project: ProjectFolder) -> None:
     """Train the critic again with your labels, and judge all fetched pages again. The strategy learns anew."""
     found = Project(project)
-    if found.config.topic is None:
+    if not learns_labels(found.config):
         raise ForagerError(f"{project} has no [topic], so its critic does not learn: there is nothing to retrain")
     trained = asyncio.run(critic_with_progress(found))
     with Catalogue(project) as catalogue:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,8 @@ from forager.registry import Spec
 from forager.teaching.train_strategy import (
     REPORT,
     StrategyTraining,
+    paths_in_words,
+    quality_in_words,
     save_strategy,
     train_strategy,
     trainable_strategies,
@@ -58,17 +59,14 @@ def train(
     if folds == 1:
         raise ForagerError("--folds 1: give 2 or more, or 0 for no test")
     shown, ground = _ground(paths, pages, web, target, project, relevant, edges, targets)
-    paths_shown = f"{len(shown)} paths, " if shown else ""
-    say(f"{paths_shown}{len(ground)} pages, {len(ground.graph.targets)} links, {int(ground.targets.sum())} targets")
+    for line in paths_in_words(shown) if shown else ():
+        say(line)
+    say(f"{len(ground)} pages, {len(ground.graph.targets)} links, {int(ground.targets.sum())} targets")
     training = StrategyTraining(spec.name, spec.options, ground, shown, seed)
     trained = train_strategy(training, count=folds, heard=_heard, told=say)
     save_strategy(out, training, trained)
-    quality = trained.quality
-    if not math.isnan(quality.share):
-        put(
-            f"tested on {quality.steps} steps that were left out: the right link scores more than another one in "
-            f"{quality.share:.1%} of the cases, and is the best of its page in {quality.first:.1%}"
-        )
+    if trained.quality.steps:
+        put(quality_in_words(trained.quality))
     if trained.critic is None:
         say("there are too few targets to train a critic: give the project a topic")
     put(f"{out} has the model and {REPORT}; next: forager new PROJECT --taught {out} --seeds FILE")

@@ -28,6 +28,7 @@ from forager.paths.sampling import sample_paths
 from forager.store import models
 from forager.strategies import STRATEGIES, make_strategy
 from forager.types import Critic, Persists, ReportIteration, Strategy
+from forager.web.urls import host, site
 
 STRATEGY, CRITIC, REPORT = "strategy.npz", "critic.npz", "report.json"
 WANTED, OTHER = "wanted", "other"
@@ -35,6 +36,8 @@ JUDGE = "svm"
 MOST_OTHERS = 2_000  # pages that are not targets, for the critic
 TRIED = 200  # paths drawn for the test, where none were shown
 FEWEST = 3  # targets that a critic can be trained with
+ENOUGH_GOALS, ENOUGH_FAILS = 20, 10  # paths with which a new site is mostly found right (docs/lab/paths.md)
+CHANCE, FAIR, GOOD = 0.5, 0.6, 0.8  # shares of choices
 
 Curve: TypeAlias = list[tuple[int, float]]  # iteration and likelihood
 
@@ -134,10 +137,7 @@ def _test(
     told: Callable[[str], None],
 ) -> Preference:
     found = preference(_train(untrained, ground, rest), whole, test)
-    told(
-        f"{len(test)} paths left out: the link that was taken scores more than another one in {found.share:.0%} of the "
-        "cases"
-    )
+    told(f"{len(test)} paths left out: the way shown was preferred in {found.share:.0%} of the choices")
     return found
 
 
@@ -165,6 +165,36 @@ def _critic(training: StrategyTraining) -> Critic | None:
     critic = make_critic(JUDGE, {"focus": (WANTED,), "seed": training.seed}, {})
     critic.fit((page for page, _ in pairs), (label for _, label in pairs))
     return critic
+
+
+# ---- in words -------------------------------------------------------------------------------------------------------
+
+
+def paths_in_words(shown: Sequence[ShownPath]) -> list[str]:
+    """How many paths there are, and what more of them would help."""
+    goals = sum(path.outcome is PathOutcome.GOAL for path in shown)
+    fails, starts = len(shown) - goals, len({site(host(path.steps[0].url)) for path in shown})
+    told = [f"{goals} paths that arrive and {fails} that fail, on {starts} {'site' if starts == 1 else 'sites'}"]
+    wanted = ((goals, ENOUGH_GOALS, "arrive"), (fails, ENOUGH_FAILS, "fail"))
+    missing = [f"{enough - have} more that {end}" for have, enough, end in wanted if have < enough]
+    if missing:
+        told.append(f"to be surer, show {' and '.join(missing)}: {ENOUGH_GOALS} and {ENOUGH_FAILS} are usually enough")
+    if starts == 1:
+        told.append("all paths begin on one site: show the way on another one, so that the names of one count less")
+    return told
+
+
+def quality_in_words(quality: Preference) -> str:
+    """How sure the strategy is of the way, for the teacher."""
+    share, spread = quality.share, 1.96 * math.sqrt(max(quality.share * (1 - quality.share), 0.01) / quality.steps)
+    levels = ((GOOD, "it knows the way well"), (FAIR, "it knows the way better than chance"))
+    verdict = next((words for least, words in levels if share >= least), "it hardly knows the way: show more paths")
+    if CHANCE < share < FAIR or share - spread < CHANCE < share + spread:
+        verdict = f"{quality.steps} choices are too few to be sure: show more paths"
+    return (
+        f"on paths it had not seen it preferred the way shown in {share:.0%} of the choices (± {spread:.0%}; chance is "
+        f"50 %): {verdict}. Of {quality.steps} links shown, {quality.first:.0%} were the very first of their page"
+    )
 
 
 # ---- saving ---------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import tee
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import msgspec
 import numpy as np
@@ -103,12 +103,13 @@ async def train_critic(
     """The critic of a project's topic: the saved one if nothing has changed since, else a newly trained one.
 
     `began` and `each` hear of the crawl that fetches the examples. `again` trains in any case. If the project has no
-    topic, this is the critic of its configuration.
+    topic, this is the critic of its configuration; one that was taught beforehand learns from the labels too.
     """
     topic = project.config.topic
     if topic is None:
         critic = critic_of(project.config)
-        return TopicCritic(critic, Query.of(critic.focus), {}, {}, {}, None)
+        sizes = _learn_labels(project, critic) if learns_labels(project.config) else {}
+        return TopicCritic(critic, Query.of(critic.focus), sizes, {}, {}, None)
     labels = _labels(project.folder, topic)
     if not (topic.examples or topic.unlike or topic.directory or labels):
         return _with_words(topic, None)
@@ -118,6 +119,16 @@ async def train_critic(
         trained = await _train(project, topic, labels, began, each)
         _save(project, trained, key)
     return _with_words(topic, trained)
+
+
+def learns_labels(config: CrawlConfig) -> bool:
+    """Whether the critic of a project learns from the labels of people."""
+    named = config.critic
+    return config.topic is not None or (named is not None and named.model is not None and _learns(critic_of(config)))
+
+
+def _learns(critic: Critic) -> bool:
+    return hasattr(critic, "feedback")
 
 
 def found_by_topic(project: CrawlFolder) -> dict[str, int]:
@@ -190,6 +201,16 @@ def _labels(folder: Path, topic: TopicConfig) -> dict[Url, str]:
     """The class of each page that people have labelled."""
     named = {IS_RELEVANT: focus_of(topic)[0], IS_IRRELEVANT: OTHER}
     return {url: named.get(verdict, verdict) for url, verdict in read_labels(folder).items()}
+
+
+def _learn_labels(project: CrawlFolder, critic: Critic) -> dict[str, dict[str, int]]:
+    """Show labelled pages to a critic that was taught beforehand. Gives how many of them there are of each kind."""
+    labels = read_labels(project.folder)
+    pages = list(pages_from_labels(project.folder, labels, _rules(project.config))) if labels else []
+    if pages:
+        wanted = [found.label == IS_RELEVANT for found in pages]
+        cast(Any, critic).feedback([found.page for found in pages], wanted)
+    return {name: {"labelled": count} for name, count in Counter(found.label for found in pages).items()}
 
 
 def _fetching(config: CrawlConfig, wanted: Iterable[Example]) -> CrawlConfig:

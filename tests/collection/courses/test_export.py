@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,19 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Project:
         return crawled(tmp_path_factory.mktemp("labelled"), "nothing at all", "labels")
 
 
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The strategy calls hobbies a goal too, but the critic keeps only pages about CS 302."""
+
+    class TooMany(Labels):
+        def score(self, visit: Visit) -> ScoredLinks:
+            return replace(super().score(visit), label="goal" if visit.page.url in (MANY, OTHER) else "other")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STRATEGIES, "labels", TooMany)
+        return crawled(tmp_path_factory.mktemp("both"), "CS 302", "labels")
+
+
 def urls(project: Project, label: str | None = None, least: float | None = None) -> list[str]:
     return [course.url for course in project_courses(project, label=label, min_relevance=least)]
 
@@ -78,8 +92,13 @@ def test_without_labels_relevant_pages_are_courses_but_not_their_parts(judged: P
     assert urls(judged) == [ONE, MANY]
 
 
-def test_pages_labelled_goal_are_courses(labelled: Project) -> None:
-    assert urls(labelled) == [MANY]
+def test_pages_labelled_goal_are_courses_if_the_critic_agrees(both: Project, labelled: Project) -> None:
+    assert urls(both) == [MANY]
+    assert set(urls(both, "goal")) == {MANY, OTHER}
+    assert urls(both, "goal", 0.5) == [MANY]
+    with pytest.raises(ForagerError, match=r"1 pages in .* labelled goal, but none of them is relevant by the critic"):
+        urls(labelled)
+    assert urls(labelled, "goal") == [MANY]
     assert urls(labelled, "course-page") == [ONE]
 
 

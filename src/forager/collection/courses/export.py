@@ -35,8 +35,9 @@ def export_courses(
 def project_courses(
     project: CrawlFolder, *, label: str | None = None, min_relevance: float | None = None
 ) -> Iterator[Course]:
-    """The courses of a project. Their pages are those with the given label; without a label, those that are at least
-    `min_relevance` relevant; without both, those with the label `goal`, or the relevant ones if there are none."""
+    """The courses of a project. Their pages have the given label and are at least `min_relevance` relevant, whichever
+    is given. Without both: those with the label `goal` that the critic finds relevant too, because a strategy that was
+    shown a few paths calls too many pages a goal; or all relevant ones if no page has that label."""
     with Catalogue(project.folder) as catalogue:
         chosen, seqs = _chosen(catalogue, label, min_relevance)
         rules = UrlRules(project.config.urls.strip, project.config.urls.longest)
@@ -61,18 +62,22 @@ def _chosen(catalogue: Catalogue, label: str | None, least: float | None) -> tup
     """The URLs of the course pages, and the sequence number of each page of the crawl."""
     seqs: dict[str, int] = {}
     labels: dict[str, list[Url]] = {}
-    relevant: list[Url] = []
+    relevant: dict[Url, None] = {}
     for entry in catalogue.pages():
         seqs[entry.url] = entry.seq
         labels.setdefault(entry.label, []).append(Url(entry.url))
         if entry.relevance >= (RELEVANT if least is None else least):
-            relevant.append(Url(entry.url))
+            relevant[Url(entry.url)] = None
     given = labels.keys() - {""}
     if label is not None and label not in given:
         if given:
             raise unknown("label", label, given)
         raise ForagerError(f"no page of {catalogue.folder} has a label: leave out --label, to use the relevant pages")
-    chosen = labels[label] if label else relevant if least is not None else labels.get(GOAL) or relevant
+    called = labels.get(label or GOAL, []) if label or least is None else []
+    chosen = [url for url in called if url in relevant or (label and least is None)] if called else list(relevant)
+    if called and not chosen:
+        told = f"{len(called)} pages in {catalogue.folder} are labelled {label or GOAL}, but none of them is relevant"
+        raise ForagerError(f"{told} by the critic: take them all the same with --label {label or GOAL}")
     if not chosen:
         raise ForagerError(_without(catalogue, len(seqs), given, least))
     return chosen, seqs

@@ -96,27 +96,28 @@ class Memm:
         after: Reals = logs(followed(shares(previous).T, u))
         return after
 
-    def steps(self, previous: Floats | None, u: Floats) -> tuple[Floats, Floats]:
+    def steps(self, previous: Floats | None, u: Floats, *, ahead: bool = True) -> tuple[Floats, Floats]:
         """Two steps from one page, the same as two calls of `step`, but much faster and in 32 bits. Gives log-alpha of
-        n pages, (n, k), and alpha of the pages after them, (k, n).
+        n pages, (n, k), and alpha of the pages after them, (k, n). Not `ahead`: alpha of the n pages themselves.
 
         `previous` (k,) is the log-alpha of the page, or None if there is none. `u` is what the observations add to the
         potentials of both steps, (n, 2 * k * k), or (n, k + k * k) if there is no page before.
         """
-        k = self.states
-        u = np.ascontiguousarray((u + self._constants[previous is None]).T)
-        now, after = u[: -k * k].reshape(-1, k, len(u.T)), u[-k * k :].reshape(k, k, -1)
+        k, constants = self.states, self._constants[previous is None]
+        used = u.shape[1] if ahead else u.shape[1] - k * k
+        u = np.ascontiguousarray((u[:, :used] + constants[:used]).T)
+        now = u[: len(constants) - k * k].reshape(-1, k, u.shape[1])
         before = np.ones(1, np.float32) if previous is None else np.exp(previous - previous.max())
         alpha = followed((before / before.sum())[:, None], now)
-        return logs(alpha), followed(alpha, after)
+        return logs(alpha), followed(alpha, u[-k * k :].reshape(k, k, -1)) if ahead else alpha
 
-    def best_steps(self, previous: Floats | None, u: Floats) -> tuple[Reals, Reals]:
+    def best_steps(self, previous: Floats | None, u: Floats, *, ahead: bool = True) -> tuple[Reals, Reals]:
         """The same with delta: of n pages, and of the pages after them, (n, k)."""
         cut, constants = u.shape[1] - self.states**2, self._constants[previous is None]
         whole = (u + constants).astype(np.float64)
         before = None if previous is None else np.asarray(previous, np.float64)[None]
         delta = self.step(before, whole[:, :cut], best=True)
-        return delta, self.step(delta, whole[:, cut:], best=True)
+        return delta, self.step(delta, whole[:, cut:], best=True) if ahead else delta
 
     @cached_property
     def _constants(self) -> tuple[Floats, Floats]:

@@ -4,12 +4,16 @@ The observations of the paper as binary features (`ObservationSet.PAPER`). w run
 topic, and of title, headings, keywords and description of the targets.
 
     O1         largest cosine of the page to a target          of the page: one feature for each tenth that it reaches
-    O2         cosine of its description to those of targets   of the page: one feature for each tenth that it reaches
-    Ow         word w is on the page                           of the page
+    O2         largest cosine of its description to a target's of the page: one feature for each tenth that it reaches
+    Ow         word w is on the page                           of the page; counted: also 2, 4, 8 times or more
     O3         a link of the page has a keyword in its URL     of the page
     O4         the URL that leads here has a keyword           of the link
     O5,w       w is in the anchor, or near it                  of the link
     O6,w       the same of the link that is followed next      of the link
+
+A description is that of the meta data or, where there is none, the first paragraph: 50 words from the first text in a
+<p> on. To the description of each target the words of the topic are added, as a directory has them. If the targets have
+neither, O2 is never seen.
 
 Our observations (`ObservationSet.OURS`): Ow; for a link the words near it, of its anchor, of its URL and of the heading
 above it, keywords or not; the last words of the URL marked once more, how deep the URL is, and where it lies compared
@@ -49,11 +53,13 @@ from forager.web.text import code, count, decoded, mixed, salt_part, term, term_
 
 Found: TypeAlias = tuple[Terms, int, Indices | int]  # words, their kind, and the row of each: of links, or of the page
 
-VERSION = 2
+VERSION = 3
 CLOSE = 4  # words on either side of an anchor: the paper's smallest number
 NEAR = 8  # the same in our observations
 TENTHS = np.arange(0.1, 1.0, 0.1)
 MOST_TARGETS = 250  # that a page is compared with
+PARAGRAPH, SHORTEST = 50, 5  # words of a first paragraph, and of the text it begins with
+TIMES = (2, 4, 8)  # that a keyword is on a page, where words are counted
 
 
 class ObservationKind(NamedTuple):
@@ -86,11 +92,12 @@ KINDS = tuple(
         (True, False, "the page like a target by .{} or more"),
         (True, False, "the description like that of a target by .{} or more"),
         (True, False, "a keyword in the URL of a link of the page"),
+        *((True, False, f"{{}} {times} times or more on the page") for times in TIMES),
     )
 )
 (
     ANCHOR, BEFORE, AFTER, ABOVE, URL, LAST, SECOND_LAST, DEPTH, PLACE, NEAR_ANCHOR, KEYWORD_URL,
-    TITLE, HEADING, PAGE_URL, SIZE, ON_PAGE, LIKE_TARGET, LIKE_DESCRIPTION, KEYWORD_LINKS,
+    TITLE, HEADING, PAGE_URL, SIZE, ON_PAGE, LIKE_TARGET, LIKE_DESCRIPTION, KEYWORD_LINKS, *OFTEN,
 ) = range(len(KINDS))  # fmt: skip
 _TEMPLATES = LinkTemplates(
     [
@@ -138,6 +145,7 @@ class Observer:
     keywords: Terms  # ascending
     targets: Targets
     described: Targets  # their descriptions
+    counted: bool = False  # whether it counts how often a keyword is on a page
 
     def __call__(self, page: Page, links: Links) -> FeatureCodes:
         """The observations of these links of a page, and of the page."""
@@ -145,7 +153,7 @@ class Observer:
             return self._ours(page, links)
         found: list[Found] = []
         if self.sets is not ObservationSet.TEXT:
-            found = [(self._keywords_on(page), ON_PAGE, len(links))]
+            found = [(words, kind, len(links)) for words, kind in self._keywords_on(page)]
         if self.sets is not ObservationSet.WORDS:
             found += [*self._of_page(page, len(links)), *self._of_links(page, links)]
         codes = np.concatenate([term_part(each) + _SALTS[kind] for each, kind, _ in found])
@@ -157,21 +165,27 @@ class Observer:
         own = codes_of([(TITLE, found.title), (HEADING, found.headings), (PAGE_URL, found.url)])
         counts = (len(page.links), len(page.terms.values))
         size = [codes[count.bit_length()] for codes, count in zip(_SIZE_CODES, counts, strict=True)]
-        keywords = term_part(self._keywords_on(page)) + _SALTS[ON_PAGE]
+        keywords = [term_part(words) + _SALTS[kind] for words, kind in self._keywords_on(page)]
         block = np.concatenate((_TEMPLATES.codes(found), _POSITION.codes(found)))
-        return FeatureCodes(block, np.concatenate((own, np.array(size, np.uint64), keywords)))
+        return FeatureCodes(block, np.concatenate((own, np.array(size, np.uint64), *keywords)))
 
-    def _keywords_on(self, page: Page) -> Terms:
-        own = page.bag.terms
-        if not len(own):
-            return own
-        held: Mask = own.take(own.searchsorted(self.keywords), mode="clip") == self.keywords
-        return self.keywords[held]
+    def _keywords_on(self, page: Page) -> Iterable[tuple[Terms, int]]:
+        """Ow"""
+        own = page.bag
+        if not len(own.terms):
+            yield own.terms, ON_PAGE
+            return
+        at = own.terms.searchsorted(self.keywords)
+        held: Mask = own.terms.take(at, mode="clip") == self.keywords
+        yield self.keywords[held], ON_PAGE
+        if self.counted:
+            for times, kind in zip(TIMES, OFTEN, strict=True):
+                yield self.keywords[held & (own.counts.take(at, mode="clip") >= times)], kind
 
     def _of_page(self, page: Page, row: int) -> Iterable[Found]:
         """O1, O2 and O3"""
         yield _tenths(_largest(self.targets, page.terms.values)), LIKE_TARGET, row
-        yield _tenths(_largest(self.described, terms([page.description])[0])), LIKE_DESCRIPTION, row
+        yield _tenths(_largest(self.described, description(page))), LIKE_DESCRIPTION, row
         linked = self._index.find(url_terms(page.links.targets).values)[1].any()
         yield _tenths(float(linked))[:1], KEYWORD_LINKS, row
 
@@ -200,20 +214,30 @@ class Observer:
 
     @classmethod
     def of(
-        cls, sets: ObservationSet, topic: Iterable[str], targets: Sequence[Page], idf: Idf, most: int, seed: int
+        cls,
+        sets: ObservationSet,
+        topic: Sequence[str],
+        targets: Sequence[Page],
+        idf: Idf,
+        most: int,
+        seed: int,
+        *,
+        counted: bool = False,
     ) -> Self:
         """`topic`: its words; `most`: the number of keywords besides them."""
         drawn = np.random.default_rng(seed).permutation(len(targets))[:MOST_TARGETS]
         some = [targets[i] for i in np.sort(drawn).tolist()]
-        described = [bag for page in some if len(bag := terms([page.description])[0])]
+        named = np.array([term(word) for word in topic], np.uint32)
+        described = [bag for page in some if len(bag := np.concatenate((named, description(page))))]
         bags = Ragged.of([page.terms.values for page in some])
-        keywords = np.union1d(np.array([term(word) for word in topic], np.uint32), _keywords_of(targets, most))
-        return cls(sets, keywords, Targets(bags, idf), Targets(Ragged.of(described), idf))
+        keywords = np.union1d(named, _keywords_of(targets, most))
+        return cls(sets, keywords, Targets(bags, idf), Targets(Ragged.of(described), idf), counted)
 
     def parts(self) -> Parts:
         return {
             "sets": self.sets.value,
             "keywords": self.keywords,
+            "counted": self.counted,
             **{f"text.{name}": part for name, part in self.targets.parts().items()},
             **{f"description.{name}": part for name, part in self.described.parts().items()},
         }
@@ -224,7 +248,20 @@ class Observer:
             Targets.from_parts({name.removeprefix(kind): part for name, part in parts.items() if name.startswith(kind)})
             for kind in ("text.", "description.")
         )
-        return cls(ObservationSet(parts["sets"]), np.asarray(parts["keywords"], np.uint32), text, described)
+        keywords = np.asarray(parts["keywords"], np.uint32)
+        return cls(ObservationSet(parts["sets"]), keywords, text, described, bool(parts["counted"]))
+
+
+def description(page: Page) -> Terms:
+    """The words of its description, or else of its first paragraph."""
+    said = terms([page.description])[0]
+    if len(said):
+        return said
+    lengths, starts = page.terms.lengths, page.terms.offsets
+    for leaf, tag in enumerate(page.tags):
+        if tag == "p" and lengths[leaf] >= SHORTEST:
+            return page.terms.values[starts[leaf] : starts[leaf] + PARAGRAPH]
+    return said
 
 
 def _keywords_of(targets: Sequence[Page], most: int) -> Terms:

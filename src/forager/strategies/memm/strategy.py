@@ -1,17 +1,25 @@
 """The MEMM crawler, as a strategy. See the package's docstring.
 
 State T_j: a page is j links from a target; the last state means "that many or more". With the observations o of
-observations.py and the model of forager/learn/chains/memm.py, along the path to u and on to each of its links (u,v):
+observations.py and the model of forager/learn/chains/memm.py, along the path to u and for each of its links (u,v):
 
-    alpha_u(s') = sum over s of alpha_t(s) p(s'|s,o_u)       t the page before u; o_u with the link followed next
-    alpha^(s')  = sum over s of alpha_u(s) p(s'|s,o_v)       o_v only what is known before v is fetched
+    alpha_u(s') = sum over s of alpha_t(s) p(s'|s,o_u)       t the page before u; o_u with O6 of the link (u,v)
 
-    marginal    score = - sum over j of j alpha^(T_j)
-    viterbi     delta, with max for the sums:  score = - argmax delta^, ties by its share
-    discounted  score = sum over j < k - 1 of gamma^j alpha^(T_j)                                          (ours)
+The paper leaves open by what v is scored. Two readings:
 
-alpha_u travels with v, and so do the potentials that the link itself adds to o_v. A first page has no page before it.
-training.py says how the model is taught.
+    published   alpha = alpha_u       how near u is, if this is the link by which one goes on
+    step        alpha(s') = sum over s of alpha_u(s) p(s'|s,o_v)       o_v only what is known before v is fetched
+    fitting     published for a model taught with walks, step for one taught with links
+
+Walks never show an o_v of which only the link is seen, so only links teach the step. But they do not teach what O6 says
+of u: any link of u is drawn. Then the score is
+
+    marginal    - sum over j of j alpha(T_j)
+    viterbi     delta, with max for the sums: - argmax delta, ties by its share
+    discounted  sum over j < k - 1 of gamma^j alpha(T_j)                                                   (ours)
+
+In both readings alpha_u travels with v, and so do the potentials that the link itself adds to o_v: alpha_v follows from
+them when v is fetched. A first page has no page before it. training.py says how the model is taught.
 """
 
 from __future__ import annotations
@@ -49,7 +57,9 @@ class MemmCrawler:
         seed: int = 0,
         inference: Literal["discounted", "marginal", "viterbi"] = "discounted",
         features: Literal["ours", "all", "words", "text"] = "ours",
+        words: Literal["binary", "counts"] = "binary",
         drawn: Drawn = "links",
+        reading: Literal["fitting", "published", "step"] = "fitting",
         states: int = 4,
         gamma: float = 0.3,
         count: int = 12_000,
@@ -65,13 +75,24 @@ class MemmCrawler:
                 "memm: states must be at least 2, gamma between 0 and 1, count and least at least 1, keywords 0 or more"
             )
         self.inference, self.states, self.gamma = inference, states, gamma
+        self._ahead = reading == "step" or (reading == "fitting" and drawn == "links")
         settings = FitSettings(variance=variance, iterations=iterations, tolerance=1e-5)
         self.trainer = MemmTrainer(
-            tuple(query.words), ObservationSet(features), drawn, states, count, keywords, least, settings, seed
+            tuple(query.words),
+            ObservationSet(features),
+            words == "counts",
+            drawn,
+            states,
+            count,
+            keywords,
+            least,
+            settings,
+            seed,
         )
         worth = -np.arange(states) if inference == "marginal" else np.append(gamma ** np.arange(states - 1), 0)
         self._worth = worth.astype(np.float32)
-        self._made = f"features {features} of version {VERSION}, {states} states"
+        counted = ", words counted" if words == "counts" else ""
+        self._made = f"features {features} of version {VERSION}{counted}, {states} states"
         self._model: MemmModel | None = None
 
     # ---- learning
@@ -95,9 +116,9 @@ class MemmCrawler:
     def _steps(self, model: memm.Memm, before: Floats | None, u: Floats) -> tuple[Floats, Floats]:
         """alpha_u (with Viterbi delta_u) and the score of each link, from the potentials u of both pages."""
         if self.inference == "viterbi":
-            delta, ahead = model.best_steps(before, u)
-            return delta.astype(np.float32), memm.viterbi_priority(ahead).astype(np.float32)
-        alpha, chances = model.steps(before, u)
+            delta, scored = model.best_steps(before, u, ahead=self._ahead)
+            return delta.astype(np.float32), memm.viterbi_priority(scored).astype(np.float32)
+        alpha, chances = model.steps(before, u, ahead=self._ahead)
         scores: Floats = self._worth @ chances
         return alpha, scores
 

@@ -43,6 +43,7 @@ class MemmTrainer:
 
     topic: tuple[str, ...]  # its words
     sets: ObservationSet
+    counted: bool  # whether it counts how often a keyword is on a page
     drawn: Drawn
     states: int
     count: int
@@ -62,7 +63,7 @@ class MemmTrainer:
         read = {number: page for number, page in pages.items() if page is not None}
         targets = [read[number] for number in read if material.targets[number]]
         idf = Idf.of(page.terms.values for page in read.values())
-        observer = Observer.of(self.sets, self.topic, targets, idf, self.keywords, self.seed)
+        observer = Observer.of(self.sets, self.topic, targets, idf, self.keywords, self.seed, counted=self.counted)
         positions = _Positions(ground, observer, read)
         observed, numbers, offsets = positions.all(sequences, ahead=self.drawn == "links")
         sites, least = _sites(ground), min(self.least, max(1, len(sequences) // 200))
