@@ -268,7 +268,8 @@ def test_links_of_a_path_are_scored_as_written(reading: str, drawn: str, inferen
     assert known is not None
 
     def columns(*parts: Terms) -> list[int]:
-        return known.vocabulary.rows(Ragged.of([np.concatenate(parts)])).indices.tolist()
+        found: list[int] = known.vocabulary.rows(Ragged.of([np.concatenate(parts)])).indices.tolist()
+        return found
 
     before: list[float] | None = None
     state, led = SEED, np.empty(0, np.uint32)

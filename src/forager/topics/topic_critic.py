@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import tee
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -54,6 +54,13 @@ WEAK, FEW = 0.8, 10  # an AUC below which the critic is too weak; examples below
 
 Began: TypeAlias = Callable[[Crawl, list[str]], None]
 Each: TypeAlias = Callable[[Visit], None]
+
+
+@runtime_checkable
+class LearnsFromFeedback(Protocol):
+    """A critic that can be told more after its training."""
+
+    def feedback(self, pages: Sequence[Page], wanted: Sequence[bool]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -124,11 +131,9 @@ async def train_critic(
 def learns_labels(config: CrawlConfig) -> bool:
     """Whether the critic of a project learns from the labels of people."""
     named = config.critic
-    return config.topic is not None or (named is not None and named.model is not None and _learns(critic_of(config)))
-
-
-def _learns(critic: Critic) -> bool:
-    return hasattr(critic, "feedback")
+    if config.topic is not None:
+        return True
+    return named is not None and named.model is not None and isinstance(critic_of(config), LearnsFromFeedback)
 
 
 def found_by_topic(project: CrawlFolder) -> dict[str, int]:
@@ -205,11 +210,12 @@ def _labels(folder: Path, topic: TopicConfig) -> dict[Url, str]:
 
 def _learn_labels(project: CrawlFolder, critic: Critic) -> dict[str, dict[str, int]]:
     """Show labelled pages to a critic that was taught beforehand. Gives how many of them there are of each kind."""
+    assert isinstance(critic, LearnsFromFeedback)
     labels = read_labels(project.folder)
     pages = list(pages_from_labels(project.folder, labels, _rules(project.config))) if labels else []
     if pages:
         wanted = [found.label == IS_RELEVANT for found in pages]
-        cast(Any, critic).feedback([found.page for found in pages], wanted)
+        critic.feedback([found.page for found in pages], wanted)
     return {name: {"labelled": count} for name, count in Counter(found.label for found in pages).items()}
 
 
