@@ -176,7 +176,7 @@ class LexicalCritic(Combines):
             _CandidateSample(self.pages if self.idf else 0),
         )
         for page, label in zip(pages, labels, strict=True):
-            level = self._level_taught(label)
+            level = self.level_taught(label)
             (rest if level is None else taught[level]).offer(page, reader)
         if not taught[0].seen:
             none = f"none of {rest.seen + sum(sample.seen for sample in taught)} pages is labelled with it or below it"
@@ -185,7 +185,7 @@ class LexicalCritic(Combines):
         lists = [TermList.union(map(reader.ranked, sample)).top(self.most) for sample in taught]
         self._keep(lists, reader, [sample.seen for sample in taught], rest.seen)
 
-    def _level_taught(self, label: str) -> int | None:
+    def level_taught(self, label: str) -> int | None:
         """The level, from 0, of which a page with this label is an example; None: of no level."""
         label = label.removesuffix(OWN)
         if below(label, self.target):
