@@ -109,8 +109,8 @@ RARITY = replace(plain("C-values by rarity", "weighted=true", "idf=true", BACKGR
 OPTIONS = (
     WEIGHTED,
     RARITY,
-    plain("1 parent term", "parent_terms=1"),
-    plain("3 parent terms", "parent_terms=3"),
+    plain("half of the parents' boundaries", "parent_share=0.5"),
+    plain("the parents' boundaries", "parent_share=1.0"),
     plain("links in menus twice as far", "navigation=2.0"),
     plain("no terms of menus", critic="navigation=false"),
     plain("pages of a level told apart", "finer=true"),

@@ -212,10 +212,11 @@ def test_a_level_without_terms_keeps_its_number() -> None:
 
 
 def test_options_reach_the_levels() -> None:
-    critic = fitted(LexicalCritic(focus=[TARGET], weighted=True, strict=False, parent_terms=1, counts="levels"))
+    critic = fitted(LexicalCritic(focus=[TARGET], weighted=True, strict=False, parent_share=0.5, counts="levels"))
     settings = critic.levels.settings
-    assert (settings.weighted, settings.strict, settings.parent_terms) == (True, False, 1)
-    lonely, whole = page("a fossil skeleton and a fossil skull"), page("a fossil skeleton, a fossil skull and a gene")
+    assert (settings.weighted, settings.strict, settings.parent_share) == (True, False, 0.5)
+    lonely = page("a fossil skeleton and a fossil skull")
+    whole = page("a fossil skeleton, a fossil skull, a gene and a laboratory")
     assert [one.relevance for one in critic.judge([lonely, whole])] == pytest.approx([0, 1])
     assert critic.version != fitted().version
 

@@ -109,7 +109,7 @@ class LexicalCritic(Combines):
         mode: Literal["all", "thesis"] = "all",
         weighted: bool = False,
         terms: int = MOST,
-        parent_terms: int = 0,
+        parent_share: float = 0.0,
         pages: int = PAGES,
         idf: bool = False,
         strict: bool = True,
@@ -121,7 +121,7 @@ class LexicalCritic(Combines):
         self.focus = (self.target,)
         if terms < 1 or pages < 1:
             raise ForagerError(f"lexical: {terms} terms of {pages} pages a level: give 1 or more of both")
-        self.settings = LevelSettings(weighted=weighted, strict=strict, parent_terms=parent_terms)
+        self.settings = LevelSettings(weighted=weighted, strict=strict, parent_share=parent_share)
         self.mode, self.most, self.pages, self.idf = Mode(mode), terms, pages, idf
         self.above, self.counts, self.navigation = above, counts, navigation
         self._fitted: _Fitted | None = None
@@ -200,11 +200,10 @@ class LexicalCritic(Combines):
         self._fitted = _Fitted(levels, terms, tuple(examples), ignored, classes, self._version(levels, terms, classes))
 
     def _version(self, levels: TopicLevels, terms: PageTerms, classes: tuple[str, ...]) -> str:
-        settings = repr(self.settings).removeprefix("Level")  # earlier versions called it Settings: the hash must stay
         rarity = sorted(terms.rarity.df.items()) if terms.rarity else None
         lists = levels.terms, [each.tolist() for each in levels.weights]
         others = classes, self.counts, terms.mode, terms.navigation, rarity
-        content = f"({', '.join([*map(repr, lists), settings, *map(repr, others)])})"
+        content = f"({', '.join([*map(repr, lists), _told(self.settings), *map(repr, others)])})"
         return f"lexical-{xxhash.xxh3_64_intdigest(content.encode()) & 0xFFFFFFFF:08x}"
 
     # ---- judging
@@ -299,6 +298,12 @@ def _target(focus: Sequence[str]) -> str:
     if aside := [topic for topic in focus if not below(deepest, topic)]:
         raise ForagerError(f"lexical follows one path, and {aside[0]} is not above {deepest}: give one of the two")
     return deepest
+
+
+def _told(settings: LevelSettings) -> str:
+    """The settings as earlier versions wrote them, so that hashes stay; newer ones are told if they are on."""
+    known = f"weighted={settings.weighted}, context={settings.context}, strict={settings.strict}, parent_terms=0"
+    return f"Settings({known}{f', parent_share={settings.parent_share}' if settings.parent_share else ''})"
 
 
 def _without_navigation(page: Page) -> Page:

@@ -40,7 +40,7 @@ def make_lexical(
     c: float = LEARNT[2],
     weighted: bool | None = None,
     context: int = LevelSettings().context,
-    parent_terms: int | None = None,
+    parent_share: float | None = None,
     finer: bool = False,
     combine: Literal["best", "first", "latest", "mean"] = "best",
     navigation: float = 1.0,
@@ -54,7 +54,7 @@ def make_lexical(
         told = "navigation must be above 0, proximity from 0 to 1, reward 0 or more, near and every 1 or more"
         raise ForagerError(f"lexical: {told}")
     score = LinkScore.of(features, form, (a, b, c))
-    links = LinkLevels.of(critic, score.features, weighted, context, parent_terms, finer)
+    links = LinkLevels.of(critic, score.features, weighted, context, parent_share, finer)
     thesis = LexicalStrategy(links, score, Combine(Policy(combine)), navigation)
     if not (proximity or reward):
         return thesis

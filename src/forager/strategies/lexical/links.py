@@ -87,7 +87,7 @@ class LinkLevels:
         features: tuple[str, ...],
         weighted: bool | None,
         context: int,
-        parent_terms: int | None,
+        parent_share: float | None,
         finer: bool = False,
     ) -> Self:
         """Settings that are None are those of the critic."""
@@ -97,7 +97,7 @@ class LinkLevels:
             own,
             context=context,
             weighted=own.weighted if weighted is None else weighted,
-            parent_terms=own.parent_terms if parent_terms is None else parent_terms,
+            parent_share=own.parent_share if parent_share is None else parent_share,
         )
         same = settings == own
         path = source.levels if same else TopicLevels(source.levels.terms, source.levels.weights, settings)
