@@ -79,6 +79,16 @@ class NaiveLevels:
         top = max(scores)
         return scores.index(top) + 1 if top > 0 else self.n + 1
 
+    def term_classify(self, text: str, scores: Sequence[Fraction]) -> int:
+        """Appendix 6 of the thesis, line by line; `scores` are those of the text at each level."""
+        highest, level = Fraction(0), self.n + 1  # defaultLevel = maxLevel + 1
+        if text.strip() != "":
+            for a in range(self.n):
+                if scores[a] > highest and scores[a] >= self.boundary(a):
+                    highest = scores[a]
+                    level = a
+        return level + 1
+
     def page_level(self, page: Level) -> int:
         scores = self.page(page)
         level = self.bounded(scores)

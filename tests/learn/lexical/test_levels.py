@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,19 @@ def test_context_is_that_of_the_double_loop(
     lefts, rights = [left for left, _ in around], [right for _, right in around]
     close(path.context_scores(lefts, rights), expected)
     assert path.context_levels(lefts, rights).tolist() == [naive.best(scores) for scores in expected]
+
+
+@trying(deadline=None, max_examples=50)
+@given(paths, choices, st.lists(said, max_size=4), st.lists(st.tuples(sides, sides), max_size=3))
+def test_bounded_texts_are_classified_as_in_appendix_6(
+    levels: list[Level], chosen: LevelSettings, anchors: list[str], around: list[tuple[str, str]]
+) -> None:
+    path, naive = both(levels, replace(chosen, bounded_texts=True))
+    expected = [naive.term_classify(anchor, naive.content(anchor)) for anchor in anchors]
+    assert path.content_levels(anchors).tolist() == expected
+    lefts, rights = [left for left, _ in around], [right for _, right in around]
+    expected = [naive.term_classify(f"{left} {right}", naive.context(left, right)) for left, right in around]
+    assert path.context_levels(lefts, rights).tolist() == expected
 
 
 @trying(deadline=None)
@@ -195,6 +209,19 @@ def test_a_level_without_terms_keeps_its_number() -> None:
     assert gap.content_scores(["gene"]).tolist() == [[1 / 8, 0, 0]]
     assert gap.boundaries.tolist() == [0, np.inf, 0]
     assert gap.page_level(["science"]) == 3
+
+
+def test_a_text_below_its_boundary_is_further_outside() -> None:
+    levels = [["red apple"], ["apple", "green pear"], ["green pear"]]  # boundaries 3/16, 7/8, 1/4
+    plain, bounded = TopicLevels(levels), TopicLevels(levels, settings=LevelSettings(bounded_texts=True))
+    # "apple": 3/4, 1/2, 0;  "pear": 0, 3/4 / 2, 3/4;  "green": 0, 1/4 / 2, 1/4
+    anchors = ["apple", "pear", "green", "bread", ""]
+    assert plain.content_levels(anchors).tolist() == [1, 3, 3, 4, 4]
+    assert bounded.content_levels(anchors).tolist() == [1, 3, 3, 5, 5]
+    assert plain.context_levels(["apple"], [""]).tolist() == bounded.context_levels(["apple"], [""]).tolist() == [2]
+    # "apple green": 1/6, (1/4 + 1/6) / 2, 1/6: all below
+    assert (plain.content_levels(["apple green"])[0], bounded.content_levels(["apple green"])[0]) == (2, 5)
+    assert bounded.page_level(["bread"]) == plain.page_level(["bread"]) == 4, "pages stay as they are"
 
 
 def test_the_highest_score_must_reach_its_own_boundary_or_not() -> None:

@@ -16,8 +16,12 @@ The content or context of a link is at the level with the highest score; in a ti
 For a page that score must also reach the boundary of the level. If all scores are 0, or the boundary is not reached,
 the level is n + 1: outside. A level without terms keeps its number, scores 0 and is never chosen.
 
-*Parents* (wished for by the thesis, off unless asked for). A page about food is no page about genetically modified food:
-it must speak of the levels above, too. So a page is at level 1 only if
+*Bounded texts* (appendix 6 of the thesis, off unless asked for). Anchors and contexts must reach a boundary, too: the
+level is that with the highest score among those whose boundary the score reaches, and n + 2 if there is none. So a text
+that only shares what all levels share is outside, and outside lies one further away. Pages stay as they are.
+
+*Parents* (wished for by the thesis, off unless asked for). A page about food is no page about genetically modified
+food: it must speak of the levels above, too. So a page is at level 1 only if
 
     page(d, j) > 0  and  page(d, j) >= parent_share * boundary_j        for every level j > 1 that has terms
 
@@ -53,6 +57,7 @@ class LevelSettings:
     weighted: bool = False  # by C-values
     context: int = 6  # k
     strict: bool = True  # the highest score must reach its boundary; False: take the highest of those that reach theirs
+    bounded_texts: bool = False  # anchors and contexts must reach the boundary, or they are at level n + 2
     parent_share: float = 0.0  # of the boundary of each level above: a page of level 1 must reach so much there
 
     def __post_init__(self) -> None:
@@ -262,9 +267,11 @@ class TopicLevels:
         return np.where(self._sizes > 0, mean, np.inf)
 
     def _nearest(self, scores: Reals) -> Ids:
-        """For each row the first level with the highest score; n + 1 if no score is above 0."""
-        fits = (scores > 0) & (scores >= scores.max(axis=1, keepdims=True) - CLOSE)
-        return np.where(fits.any(axis=1), fits.argmax(axis=1) + 1, self.outside).astype(np.int32)
+        """For each text the first level with the highest score; if no score counts, it is outside."""
+        bounded = self.settings.bounded_texts
+        counted = np.where(scores >= self.boundaries - CLOSE, scores, 0.0) if bounded else scores
+        fits = (counted > 0) & (counted >= counted.max(axis=1, keepdims=True) - CLOSE)
+        return np.where(fits.any(axis=1), fits.argmax(axis=1) + 1, self.outside + bounded).astype(np.int32)
 
     def _bounded(self, scores: Reals) -> int:
         reached = scores >= self.boundaries - CLOSE

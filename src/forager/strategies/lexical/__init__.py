@@ -40,6 +40,7 @@ def make_lexical(
     c: float = LEARNT[2],
     weighted: bool | None = None,
     context: int = LevelSettings().context,
+    bounded_texts: bool = False,
     parent_share: float | None = None,
     finer: bool = False,
     combine: Literal["best", "first", "latest", "mean"] = "best",
@@ -54,7 +55,10 @@ def make_lexical(
         told = "navigation must be above 0, proximity from 0 to 1, reward 0 or more, near and every 1 or more"
         raise ForagerError(f"lexical: {told}")
     score = LinkScore.of(features, form, (a, b, c))
-    links = LinkLevels.of(critic, score.features, weighted, context, parent_share, finer)
+    settings = {
+        "weighted": weighted, "context": context, "bounded_texts": bounded_texts, "parent_share": parent_share
+    }  # fmt: skip
+    links = LinkLevels.of(critic, score.features, settings, finer)
     thesis = LexicalStrategy(links, score, Combine(Policy(combine)), navigation)
     if not (proximity or reward):
         return thesis
