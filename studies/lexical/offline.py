@@ -43,7 +43,7 @@ RULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # how levels are given: 
     "not strict": ("lexical", {"strict": False}),
     "C-values": ("lexical", {"weighted": True}),
     "C-values by rarity": ("lexical:idf=true", {"weighted": True}),
-    "phrases only": ("lexical:mode=thesis", {}),
+    "terms of the thesis": ("lexical:mode=thesis:terms=0", {}),
 }
 BACKGROUND = 100  # pages of other topics, from which the rarity of a term is counted
 EACH = 50  # pages of a level in the even sample

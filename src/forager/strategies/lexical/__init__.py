@@ -9,7 +9,8 @@ lowest goes first.
 
 Ours: a link near others that paid goes sooner, by `proximity`. Ours, and off unless asked for: links in menus and
 footers have their link score multiplied by `navigation`; pages of one level are told apart (`finer`); terms that led to
-good pages weigh more, by `reward`. The crawler of the thesis itself is `proximity = 0`.
+good pages weigh more, by `reward`. The crawler of the thesis itself is `proximity = 0` with
+a critic of `mode = "thesis"` and `terms = 0`.
 
     strategy     LexicalStrategy: the thesis
     links        LinkLevels, LinkScore: the levels of a link, and the number made of them
