@@ -127,7 +127,7 @@ class LexicalCritic(Combines):
         if not 0 <= least_c < np.inf:
             raise ForagerError(f"lexical: least_c is {least_c}: give 0 for no cut-off, or more")
         self.settings = LevelSettings(weighted=weighted, strict=strict, parent_share=parent_share)
-        self.mode, self.most, self.least_c, self.pages, self.idf = Mode(mode), terms or None, least_c, pages, idf
+        self.mode, self.most, self.least_c, self.pages, self.idf = Mode(mode), terms, least_c, pages, idf
         self.above, self.counts, self.navigation = above, counts, navigation
         self._fitted: _Fitted | None = None
 
@@ -187,7 +187,7 @@ class LexicalCritic(Combines):
             none = f"none of {rest.seen + sum(sample.seen for sample in taught)} pages is labelled with it or below it"
             raise ForagerError(f"no example of {self.target}: {none}; give at least one")
         reader = self._reader(self.mode, self.least_c, _rarity([*taught, rest]) if self.idf else None)
-        lists = [TermList.union(map(reader.ranked, sample)).top(self.most) for sample in taught]
+        lists = [TermList.union(map(reader.ranked, sample)).top(self.most or None) for sample in taught]
         self._keep(lists, reader, [sample.seen for sample in taught], rest.seen)
 
     def level_taught(self, label: str) -> int | None:
@@ -281,7 +281,7 @@ class LexicalCritic(Combines):
         rarity = _joined([one.terms.rarity for one in each if one.terms.rarity])
         terms = self._reader(first.mode, first.least, rarity)
         whole._keep(
-            [TermList.union(lists).top(self.most) for lists in zip(*map(_lists, each), strict=True)],
+            [TermList.union(lists).top(self.most or None) for lists in zip(*map(_lists, each), strict=True)],
             terms,
             [sum(counts) for counts in zip(*(one.examples for one in each), strict=True)],
             sum(one.ignored for one in each),
