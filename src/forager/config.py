@@ -46,7 +46,7 @@ class TopicConfig(Table, frozen=True):
     unlike: tuple[str, ...] = ()  # pages that are not wanted, given in the same ways
     directory: str | None = None  # the file of an imported one
     paths: tuple[str, ...] = ()  # categories of it that are wanted
-    k: Positive = 300  # pages that a class of the directory has, about
+    k: Positive = 300  # pages that a class of the directory has, about; for the lexical critic the most of a level
     pages: Literal["fetch", "text"] = "fetch"  # of the directory: fetched, or only titles and descriptions
 
 

@@ -163,10 +163,11 @@ def _crawlers_text(study: LexicalStudy, scores: Mapping[str, CrawlsCompared]) ->
     )
     return (
         f"Relevant pages found, by label, without the examples; mean over {plan.runs} crawls a topic, each from a page "
-        "of the level above. *thesis* is the method of the thesis in full; *lexical* is the strategy and the critic "
-        "with their defaults, which have the options that help (below). *best-first, levels* goes by the level of the "
-        "page alone, as the lexical critic gives it; *finer*: pages of one level differ by their score at level 1. The "
-        f"other *best-first* and *apprentice* have a naive Bayes critic, taught with the same {plan.examples} examples "
+        "of the level above. *thesis* is the method of the thesis in full, with its own terms: phrases, and all that "
+        "the examples have; *lexical* is the strategy and the critic with their defaults, which have the options that "
+        "help (below). *best-first, levels* goes by the level of the page alone, as the lexical critic gives it; "
+        "*finer*: pages of one level differ by their score at level 1. The other *best-first* and *apprentice* have a "
+        f"naive Bayes critic, taught with the same {plan.examples} examples "
         "a level. Those marked * have one taught with the laboratory's usual sample, 40 pages of the topic or a third "
         "of it, and 600 others; the column *shown before* says how many of the pages found had been shown to the "
         "critic. The oracle knows the label of each link's target. *Best of its settings*: for each crawl the context "

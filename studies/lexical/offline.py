@@ -38,13 +38,12 @@ CRAWLED, EVENLY = "crawled", "evenly"  # samples
 AS_IT_IS = "as it is"
 RULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # how levels are given: a critic, and changes of its settings
     AS_IT_IS: ("lexical", {}),
-    "1 parent term": ("lexical", {"parent_terms": 1}),
-    "3 parent terms": ("lexical", {"parent_terms": 3}),
-    "10 parent terms": ("lexical", {"parent_terms": 10}),
+    "half of the parents' boundaries": ("lexical", {"parent_share": 0.5}),
+    "the parents' boundaries": ("lexical", {"parent_share": 1.0}),
     "not strict": ("lexical", {"strict": False}),
     "C-values": ("lexical", {"weighted": True}),
     "C-values by rarity": ("lexical:idf=true", {"weighted": True}),
-    "phrases only": ("lexical:mode=thesis", {}),
+    "terms of the thesis": ("lexical:mode=thesis:terms=0", {}),
 }
 BACKGROUND = 100  # pages of other topics, from which the rarity of a term is counted
 EACH = 50  # pages of a level in the even sample

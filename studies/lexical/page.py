@@ -132,9 +132,10 @@ def levels(study: LexicalStudy) -> Section:
         "belongs outside. The share of pages that get their level, mean over all topics and runs, in two samples: the "
         "first pages of the crawls by the method, as in the thesis, where the same answer for all pages would be right "
         f"for {share(base)}; and up to {EACH} random pages of each level. Precision and recall of level 1 are of the "
-        "second sample. *Parent terms*: a page is at level 1 only if it has the heads of so many terms of the level "
-        "above. *Not strict*: the best of the levels that reach their boundary. *C-values by rarity*: normalised by "
-        "the examples and 100 pages of other topics. *Phrases only*: terms as the thesis has them. Below, for each "
+        "second sample. *Parents' boundaries*: a page is at level 1 only if it reaches them, or half of them, at all "
+        "levels above. *Not strict*: the best of the levels that reach their boundary. *C-values by rarity*: "
+        "normalised by the examples and 100 pages of other topics. *Terms of the thesis*: phrases, and all that the "
+        "examples have. Below, for each "
         "topic and *as it is*: the levels that pages of each level (rows) are given, in percent."
     )
     paper = (

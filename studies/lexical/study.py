@@ -3,8 +3,8 @@
 Topics are leaves of a directory. Each is crawled from several pages one level above it, with a few examples a level
 (`forager_lab.level_trials`). A crawler that is tried is a variant: a critic and a strategy.
 
-    crawlers    the method of the thesis, the strategy `lexical` with its defaults, and others beside them; strategies
-                that need another critic have naive Bayes, taught with the same pages or, marked *, with the
+    crawlers    the method of the thesis with its own terms, `lexical` with its defaults, and others beside them;
+                strategies that need another critic have naive Bayes, taught with the same pages or, marked *, with the
                 laboratory's usual sample
     contexts    4 to 10 words on either side of a link
     features    each alone, in pairs, all three
@@ -48,6 +48,7 @@ Tables: TypeAlias = Mapping[str, Mapping[str, LevelTable]]  # by rule and sample
 Precisions: TypeAlias = Mapping[str, Sequence[Sequence[Figure]]]  # by critic: a row for each number of examples
 
 SHORT = 100  # pages of a short crawl
+SEVENTEEN = 3.0  # the C that about 17 terms of a page of wikispeedia reach, as many as in the tables of the thesis
 STARTS = 5
 TOPICS = (
     "Science.Biology.Dinosaurs",
@@ -106,11 +107,13 @@ SETS = ("context", "content", "page", "context+content", "context+page", "conten
 FEATURES = (*(plain(names.replace("+", ", "), f"features={names}", tested=True) for names in SETS), THESIS)
 WEIGHTED = replace(plain("C-values", "weighted=true"), side=False)
 RARITY = replace(plain("C-values by rarity", "weighted=true", "idf=true", BACKGROUND), side=False)
+WORDS_TOO = replace(plain("words too, 160 terms a level", critic="mode=all:terms=160"), side=False)
 OPTIONS = (
     WEIGHTED,
     RARITY,
-    plain("1 parent term", "parent_terms=1"),
-    plain("3 parent terms", "parent_terms=3"),
+    WORDS_TOO,
+    plain("half of the parents' boundaries", "parent_share=0.5"),
+    plain("the parents' boundaries", "parent_share=1.0"),
     plain("links in menus twice as far", "navigation=2.0"),
     plain("no terms of menus", critic="navigation=false"),
     plain("pages of a level told apart", "finer=true"),
@@ -119,9 +122,11 @@ OPTIONS = (
     plain("reward 1", "reward=1.0"),
     plain("a level of other topics", critic="above=all", root=5),
     plain("not strict", critic="strict=false"),
-    plain("phrases only", critic="mode=thesis"),
+    plain("about 17 terms a document", critic=f"least_c={SEVENTEEN}"),
+    plain("words too, all of them", critic="mode=all"),
     plain("40 terms a level", critic="terms=40"),
-    plain("640 terms a level", critic="terms=640"),
+    plain("160 terms a level", critic="terms=160"),
+    plain("texts must reach the boundary", "bounded_texts=true"),
     plain("found again: first", "combine=first"),
 )
 

@@ -52,9 +52,10 @@ Integers: TypeAlias = NDArray[np.int64]
 LevelWeights: TypeAlias = tuple[float, float, float]  # context, content, page
 Fitness: TypeAlias = Callable[[LevelWeights], float]
 
-# The method as the thesis has it, in full: it stays the same if the defaults change.
-PLAIN = "lexical:weighted=false:parent_terms=0:finer=false:navigation=1.0:proximity=0.0:reward=0.0:combine=best"
-PLAIN_CRITIC = "lexical:mode=all:terms=160:strict=true:above=exact:navigation=true:counts=levels"
+# The method as the thesis has it, in full, with its own terms: phrases only, and all that the examples have. It stays
+# the same if the defaults change.
+PLAIN = "lexical:weighted=false:parent_share=0.0:finer=false:navigation=1.0:proximity=0.0:reward=0.0:combine=best"
+PLAIN_CRITIC = "lexical:mode=thesis:terms=0:least_c=0.0:strict=true:above=exact:navigation=true:counts=levels"
 STEPS = 1000  # s
 CHUNK = 1 << 20  # links sorted at a time
 CLOSE = 1e-9  # sums that differ by less are equal: the same fractions may have been added in another order

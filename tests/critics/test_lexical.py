@@ -212,12 +212,40 @@ def test_a_level_without_terms_keeps_its_number() -> None:
 
 
 def test_options_reach_the_levels() -> None:
-    critic = fitted(LexicalCritic(focus=[TARGET], weighted=True, strict=False, parent_terms=1, counts="levels"))
+    critic = fitted(LexicalCritic(focus=[TARGET], weighted=True, strict=False, parent_share=0.5, counts="levels"))
     settings = critic.levels.settings
-    assert (settings.weighted, settings.strict, settings.parent_terms) == (True, False, 1)
-    lonely, whole = page("a fossil skeleton and a fossil skull"), page("a fossil skeleton, a fossil skull and a gene")
+    assert (settings.weighted, settings.strict, settings.parent_share) == (True, False, 0.5)
+    lonely = page("a fossil skeleton and a fossil skull")
+    whole = page("a fossil skeleton, a fossil skull, a gene and a laboratory")
     assert [one.relevance for one in critic.judge([lonely, whole])] == pytest.approx([0, 1])
     assert critic.version != fitted().version
+
+
+def test_terms_of_the_thesis_are_phrases_all_of_them_or_those_above_a_cut_off() -> None:
+    """In mode thesis two words that stand there once have C = 1, and C = 2 if they stand there twice."""
+    labels = [label for label in TEXTS for _ in range(2)]
+    pages = [page(f"{text} {TEXTS[label][0]}") for label in TEXTS for text in TEXTS[label]]  # the first text twice
+
+    def taught(terms: int, least_c: float = 0.0) -> LexicalCritic:
+        critic = LexicalCritic(focus=[TARGET], mode="thesis", terms=terms, least_c=least_c)
+        critic.fit(pages, labels)
+        return critic
+
+    few, every, cut = taught(1), taught(0), taught(0, 1.5)
+    assert [len(level) for level in few.levels.terms] == [1, 1, 1]
+    assert all(" " in term for level in every.levels.terms for term in level)
+    for whole, strongest in zip(every.levels.terms, cut.levels.terms, strict=True):
+        assert set(strongest) < set(whole)
+    both = page("a fossil skull, a fossil skull, and a long tail")
+    assert every.terms_of(both).terms == ("fossil skull", "long tail")
+    assert cut.terms_of(both).terms == ("fossil skull",), "of pages that are judged too"
+    assert cut.version != every.version
+    blank = LexicalCritic(focus=[TARGET])
+    assert blank.from_parts(cut.parts()).terms_of(both).terms == ("fossil skull",)
+    older = {name: part for name, part in every.parts().items() if name != "least_c"}
+    assert blank.from_parts(older).terms_of(both).terms == every.terms_of(both).terms
+    with pytest.raises(ForagerError, match="least_c"):
+        LexicalCritic(focus=[TARGET], least_c=-1)
 
 
 def test_the_terms_of_a_page_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:

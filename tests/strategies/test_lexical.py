@@ -128,11 +128,11 @@ def test_found_again_the_best_counts_or_as_chosen() -> None:
 
 
 def test_settings_are_those_of_the_critic_unless_given() -> None:
-    critic = ByTitle(LevelSettings(weighted=True, context=6, parent_terms=1, strict=False))
+    critic = ByTitle(LevelSettings(weighted=True, context=6, parent_share=0.5, strict=False))
     same = make_lexical(critic=critic)
     assert same.links.path is critic.levels
-    other = make_lexical(critic=critic, weighted=False, parent_terms=0, context=8).links.path
-    assert other.settings == LevelSettings(weighted=False, context=8, parent_terms=0, strict=False)
+    other = make_lexical(critic=critic, weighted=False, parent_share=0, context=8).links.path
+    assert other.settings == LevelSettings(weighted=False, context=8, parent_share=0, strict=False)
     assert other.terms == critic.levels.terms
     assert [each.tolist() for each in other.weights] == [[2, 1], [1, 1], [5]]
 

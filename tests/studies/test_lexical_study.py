@@ -260,6 +260,13 @@ def test_all_variants_share_examples_and_starts(done: LexicalStudy) -> None:
     assert done.sizes[TESTED] == 20 - 3
 
 
+def test_what_is_called_thesis_has_the_terms_of_the_thesis() -> None:
+    critic, strategy = Spec.parse(THESIS.critic).options, Spec.parse(THESIS.strategy).options
+    assert (THESIS.name, critic["mode"], critic["terms"], critic["least_c"]) == ("thesis", "thesis", 0, 0)
+    assert strategy["proximity"] == strategy["reward"] == strategy["parent_share"] == 0
+    assert THESIS in CRAWLERS
+
+
 def test_examples_do_not_count(done: LexicalStudy) -> None:
     record, shown = done.record(THESIS, TESTED, 0), done.shown[TESTED, 0]
     new = record.relevant & ~np.array([url in shown for url in record.order])

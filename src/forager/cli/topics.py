@@ -99,7 +99,9 @@ def new(
     directory: Annotated[
         Path | None, typer.Option(help="directory of topics, made by `forager taxonomy import`")
     ] = None,
-    topic: Annotated[list[str] | None, typer.Option(help="wanted category of the directory; repeat for more")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(help="wanted category of the directory, as in Science.Biology; repeat for more")
+    ] = None,
     seed: Annotated[list[str] | None, typer.Option(help="URL to start from; repeat for more")] = None,
     seeds: Annotated[Path | None, typer.Option(help="file with a URL to start from on each line")] = None,
     contact: Annotated[str, typer.Option(help="mail address or page where the owners of sites can reach you")] = "",

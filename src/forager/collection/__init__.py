@@ -1,13 +1,14 @@
 """From a crawl to what people do with its pages.
 
-export     the collection as one file: JSON lines, WARC or Parquet
-review     how good it is, by people's verdicts on a random sample
-recover    builds the catalogue again from the archive
-rejudge    judges all pages again with a critic that has learnt more
-explain    what became of a link, and what made its score
-feed       new pages as an Atom feed
-herald     tells a webhook of new pages while a crawl runs
-courses/   course pages as records with typed parts
+export        the collection as one file: JSON lines, WARC or Parquet
+review        how good it is, by people's verdicts on a random sample
+level_review  on which level of a topic path its pages are, by people
+recover       builds the catalogue again from the archive
+rejudge       judges all pages again with a critic that has learnt more
+explain       what became of a link, and what made its score
+feed          new pages as an Atom feed
+herald        tells a webhook of new pages while a crawl runs
+courses/      course pages as records with typed parts
 """
 
 from forager.collection.feed import atom_feed

@@ -158,7 +158,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Two judges over the pages that both judged; relevant, irrelevant and unsure are three categories."""
+    """Two judges over the pages that both judged; each verdict, such as relevant or unsure, is a category."""
 
     first: str
     second: str
@@ -169,13 +169,19 @@ class Agreement:
 
 
 def agreement(
-    first: str, second: str, pages: Sequence[Entry], one: Mapping[str, PageVerdict], two: Mapping[str, PageVerdict]
+    first: str,
+    second: str,
+    pages: Sequence[Entry],
+    one: Mapping[str, PageVerdict],
+    two: Mapping[str, PageVerdict],
+    *,
+    verdicts: Sequence[str] = REVIEW_VERDICTS,
 ) -> Agreement:
-    """How far two judges agree, from a sample and the verdicts of each by URL."""
+    """How far two judges agree, from a sample and the verdicts of each by URL. `verdicts` are all that may be given."""
     both = [page for page in pages if page.url in one and page.url in two]
     pairs = [(one[page.url].verdict, two[page.url].verdict) for page in both]
     differ = tuple(Disagreement(p.url, p.title, a, b) for p, (a, b) in zip(both, pairs, strict=True) if a != b)
-    index = {verdict: i for i, verdict in enumerate(REVIEW_VERDICTS)}
+    index = {verdict: i for i, verdict in enumerate(verdicts)}
     table = np.zeros((len(index), len(index)))
     for a, b in pairs:
         table[index[a], index[b]] += 1

@@ -50,9 +50,11 @@ SHOWN = 20  # matches that explain a level
 class PageTerms:
     """Finds the terms of a page. The last page is remembered, because critic and strategy see it in turn."""
 
-    def __init__(self, mode: Mode, rarity: Rarity | None = None, *, navigation: bool = True) -> None:
-        """`navigation`: read menus and footers too."""
-        self.mode, self.rarity, self.navigation = mode, rarity, navigation
+    def __init__(
+        self, mode: Mode, rarity: Rarity | None = None, *, least: float = 0.0, navigation: bool = True
+    ) -> None:
+        """`least`: the cut-off on C. `navigation`: read menus and footers too."""
+        self.mode, self.rarity, self.least, self.navigation = mode, rarity, least, navigation
         self._last: tuple[Page | None, TermList] = (None, TermList.of({}))
 
     def __call__(self, page: Page) -> TermList:
@@ -66,7 +68,7 @@ class PageTerms:
         return candidates_of(page if self.navigation else _without_navigation(page), self.mode)
 
     def ranked(self, candidates: Candidates) -> TermList:
-        return rank(candidates, self.mode, self.rarity)
+        return rank(candidates, self.mode, self.rarity, least=self.least)
 
 
 class _CandidateSample:
@@ -109,7 +111,8 @@ class LexicalCritic(Combines):
         mode: Literal["all", "thesis"] = "all",
         weighted: bool = False,
         terms: int = MOST,
-        parent_terms: int = 0,
+        least_c: float = 0.0,
+        parent_share: float = 0.0,
         pages: int = PAGES,
         idf: bool = False,
         strict: bool = True,
@@ -119,10 +122,12 @@ class LexicalCritic(Combines):
     ) -> None:
         self.target = _target((focus,) if isinstance(focus, str) else tuple(focus))
         self.focus = (self.target,)
-        if terms < 1 or pages < 1:
-            raise ForagerError(f"lexical: {terms} terms of {pages} pages a level: give 1 or more of both")
-        self.settings = LevelSettings(weighted=weighted, strict=strict, parent_terms=parent_terms)
-        self.mode, self.most, self.pages, self.idf = Mode(mode), terms, pages, idf
+        if terms < 0 or pages < 1:
+            raise ForagerError(f"lexical: {terms} terms of {pages} pages a level: give 1 or more of both, or terms = 0")
+        if not 0 <= least_c < np.inf:
+            raise ForagerError(f"lexical: least_c is {least_c}: give 0 for no cut-off, or more")
+        self.settings = LevelSettings(weighted=weighted, strict=strict, parent_share=parent_share)
+        self.mode, self.most, self.least_c, self.pages, self.idf = Mode(mode), terms, least_c, pages, idf
         self.above, self.counts, self.navigation = above, counts, navigation
         self._fitted: _Fitted | None = None
 
@@ -170,22 +175,22 @@ class LexicalCritic(Combines):
 
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
         """Learn from these pages and nothing else. Each page is read once and not kept."""
-        reader = PageTerms(self.mode, navigation=self.navigation)
+        reader = self._reader(self.mode, self.least_c)
         taught, rest = (
             [_CandidateSample(self.pages) for _ in self.path],
             _CandidateSample(self.pages if self.idf else 0),
         )
         for page, label in zip(pages, labels, strict=True):
-            level = self._level_taught(label)
+            level = self.level_taught(label)
             (rest if level is None else taught[level]).offer(page, reader)
         if not taught[0].seen:
             none = f"none of {rest.seen + sum(sample.seen for sample in taught)} pages is labelled with it or below it"
             raise ForagerError(f"no example of {self.target}: {none}; give at least one")
-        reader = PageTerms(self.mode, _rarity([*taught, rest]) if self.idf else None, navigation=self.navigation)
-        lists = [TermList.union(map(reader.ranked, sample)).top(self.most) for sample in taught]
+        reader = self._reader(self.mode, self.least_c, _rarity([*taught, rest]) if self.idf else None)
+        lists = [TermList.union(map(reader.ranked, sample)).top(self.most or None) for sample in taught]
         self._keep(lists, reader, [sample.seen for sample in taught], rest.seen)
 
-    def _level_taught(self, label: str) -> int | None:
+    def level_taught(self, label: str) -> int | None:
         """The level, from 0, of which a page with this label is an example; None: of no level."""
         label = label.removesuffix(OWN)
         if below(label, self.target):
@@ -194,17 +199,19 @@ class LexicalCritic(Combines):
             return self.path.index(label) if label in self.path else None
         return next((level for level, topic in enumerate(self.path) if topic == TOP or below(label, topic)), None)
 
+    def _reader(self, mode: Mode, least: float, rarity: Rarity | None = None) -> PageTerms:
+        return PageTerms(mode, rarity, least=least, navigation=self.navigation)
+
     def _keep(self, lists: Sequence[TermList], terms: PageTerms, examples: Sequence[int], ignored: int) -> None:
         levels = TopicLevels([each.terms for each in lists], [each.weights for each in lists], self.settings)
         classes = (*self.path[: levels.count], OTHER)
         self._fitted = _Fitted(levels, terms, tuple(examples), ignored, classes, self._version(levels, terms, classes))
 
     def _version(self, levels: TopicLevels, terms: PageTerms, classes: tuple[str, ...]) -> str:
-        settings = repr(self.settings).removeprefix("Level")  # earlier versions called it Settings: the hash must stay
         rarity = sorted(terms.rarity.df.items()) if terms.rarity else None
         lists = levels.terms, [each.tolist() for each in levels.weights]
-        others = classes, self.counts, terms.mode, terms.navigation, rarity
-        content = f"({', '.join([*map(repr, lists), settings, *map(repr, others)])})"
+        others = (classes, self.counts, terms.mode, terms.navigation, rarity, *((terms.least,) if terms.least else ()))
+        content = f"({', '.join([*map(repr, lists), _told(self.settings), *map(repr, others)])})"
         return f"lexical-{xxhash.xxh3_64_intdigest(content.encode()) & 0xFFFFFFFF:08x}"
 
     # ---- judging
@@ -247,6 +254,7 @@ class LexicalCritic(Combines):
             "focus": [self.target],
             "path": list(self.path),
             "mode": str(fitted.terms.mode),
+            "least_c": fitted.terms.least,
             "examples": list(fitted.examples),
             "ignored": fitted.ignored,
             "sample": rarity.documents if rarity else -1,  # no rarity
@@ -255,13 +263,13 @@ class LexicalCritic(Combines):
         }
 
     def from_parts(self, parts: Parts) -> Self:
-        """Terms are found as when it was trained, whatever `mode` and `idf` say now."""
+        """Terms are found as when it was trained, whatever `mode`, `least_c` and `idf` say now."""
         self._check(parts)
         other, levels = copy(self), TopicLevels.from_parts(parts, self.settings)
         lists = [TermList(terms, weights) for terms, weights in zip(levels.terms, levels.weights, strict=True)]
         common = dict(zip(parts["common"], np.asarray(parts["df"]).tolist(), strict=True))
         rarity = Rarity(int(parts["sample"]), common) if parts["sample"] >= 0 else None
-        terms = PageTerms(Mode(parts["mode"]), rarity, navigation=self.navigation)
+        terms = self._reader(Mode(parts["mode"]), float(parts.get("least_c", 0)), rarity)  # older parts have none
         other._keep(lists, terms, parts["examples"], int(parts["ignored"]))
         return other
 
@@ -271,9 +279,9 @@ class LexicalCritic(Combines):
         each = [self.from_parts(part)._known("merge") for part in parts]
         whole, first = copy(self), each[0].terms
         rarity = _joined([one.terms.rarity for one in each if one.terms.rarity])
-        terms = PageTerms(first.mode, rarity, navigation=self.navigation)
+        terms = self._reader(first.mode, first.least, rarity)
         whole._keep(
-            [TermList.union(lists).top(self.most) for lists in zip(*map(_lists, each), strict=True)],
+            [TermList.union(lists).top(self.most or None) for lists in zip(*map(_lists, each), strict=True)],
             terms,
             [sum(counts) for counts in zip(*(one.examples for one in each), strict=True)],
             sum(one.ignored for one in each),
@@ -299,6 +307,12 @@ def _target(focus: Sequence[str]) -> str:
     if aside := [topic for topic in focus if not below(deepest, topic)]:
         raise ForagerError(f"lexical follows one path, and {aside[0]} is not above {deepest}: give one of the two")
     return deepest
+
+
+def _told(settings: LevelSettings) -> str:
+    """The settings as earlier versions wrote them, so that hashes stay; newer ones are told if they are on."""
+    known = f"weighted={settings.weighted}, context={settings.context}, strict={settings.strict}, parent_terms=0"
+    return f"Settings({known}{f', parent_share={settings.parent_share}' if settings.parent_share else ''})"
 
 
 def _without_navigation(page: Page) -> Page:

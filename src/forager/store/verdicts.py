@@ -1,12 +1,14 @@
 """What people say about pages of a project: PROJECT/verdicts.tsv, one line for each verdict.
 
     url       the page
-    verdict   relevant, irrelevant, unsure, or the name of a wanted class; `not` is read as irrelevant
+    verdict   relevant, irrelevant, unsure, or the name of a wanted class; `not` is read as irrelevant; for use
+              level: the number of a level of the topic's path, outside, or unsure
     judge     who said it
     time      when, in UTC
     critic    the version of the critic that had judged the page
     use       teach: the critic learns from it (`forager label`)
               review: it measures the collection (`forager judge`), and the critic never sees it
+              level: on which level of a topic path the page is (`forager judge --levels`); likewise
 
 Lines are only added at the end. If a judge has several lines about one page, the last one counts. A last line without
 its end was cut off by a kill: nobody reads it, and the next writer removes it.
@@ -35,11 +37,12 @@ FILE = "verdicts.tsv"
 COLUMNS = ("url", "verdict", "judge", "time", "critic", "use")
 OLD_LABELS, OLD_REVIEWS = "labels.tsv", "judgements"  # a file and a folder of earlier versions
 OLD_REVIEW_COLUMNS = ("url", "verdict", "time", "critic")
-IS_RELEVANT, IS_IRRELEVANT, UNSURE = "relevant", "irrelevant", "unsure"
+IS_RELEVANT, IS_IRRELEVANT, UNSURE, OUTSIDE = "relevant", "irrelevant", "unsure", "outside"
 REVIEW_VERDICTS = (IS_RELEVANT, IS_IRRELEVANT, UNSURE)
 NAMELESS = "label"  # the judge of a label, if nobody is named
 _SYNONYMS = {"not": IS_IRRELEVANT}
 _NAME = re.compile(r"[\w@+-][\w@+.-]*")
+_LEVEL = re.compile(r"[1-9][0-9]?")
 _SEPARATORS = str.maketrans("\t\r\n", "   ")
 
 
@@ -48,6 +51,7 @@ class VerdictUse(StrEnum):
 
     TEACH = "teach"
     REVIEW = "review"
+    LEVEL = "level"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,15 @@ def read_reviews(project: Path) -> dict[str, dict[str, PageVerdict]]:
     return dict(sorted(reviews.items()))
 
 
+def read_level_verdicts(file: Path) -> dict[str, dict[str, PageVerdict]]:
+    """What judges say about levels, in the verdicts of a project or in such a file from elsewhere: by judge and URL."""
+    given: dict[str, dict[str, PageVerdict]] = {}
+    for found in _read(file):
+        if found.use is VerdictUse.LEVEL:
+            given.setdefault(found.judge, {})[found.url] = found
+    return dict(sorted(given.items()))
+
+
 def read_verdicts(project: Path) -> list[PageVerdict]:
     """All verdicts, of every use. The last line of a judge about a page counts."""
     labels = (found for found in (*_old_labels(project / OLD_LABELS), *_read(project / FILE)))
@@ -162,6 +175,8 @@ def _read(file: Path) -> Iterator[PageVerdict]:
             raise _broken(where, error, COLUMNS) from None
         if found.use is VerdictUse.REVIEW and found.verdict not in REVIEW_VERDICTS:
             raise _broken(where, f"{verdict!r} is not one of {', '.join(REVIEW_VERDICTS)}", COLUMNS)
+        if found.use is VerdictUse.LEVEL and not (verdict in (OUTSIDE, UNSURE) or _LEVEL.fullmatch(verdict)):
+            raise _broken(where, f"{verdict!r} is not the number of a level, {OUTSIDE} or {UNSURE}", COLUMNS)
         yield found
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
 from fastwarc.warc import ArchiveIterator, WarcRecordType
@@ -22,6 +22,7 @@ from forager.errors import ForagerError
 from forager.learn.focus import below
 from forager.store import Catalogue, aliases
 from forager.topics.directory import Directory, PrunedClasses, balanced, prune
+from forager.topics.directory.listing import ROOT
 from forager.types import Failure, Fetch, Page, Url
 from forager.web.page import parse
 from forager.web.urls import UrlRules
@@ -50,6 +51,15 @@ class Example:
     description: str = ""
 
 
+@runtime_checkable
+class TaughtByLevels(Protocol):
+    """A critic that learns the levels of one path of a directory, and nothing from other categories."""
+
+    @property
+    def path(self) -> tuple[str, ...]: ...  # the topics of the levels, from the target up
+    def level_taught(self, label: str) -> int | None: ...  # from 0; None: a page with this label teaches nothing
+
+
 # ---- URLs to fetch --------------------------------------------------------------------------------------------------
 
 
@@ -74,16 +84,53 @@ def directory_examples(topic: TopicConfig, base: Path, seed: int = 0) -> Iterato
     """
     if topic.directory is None:
         return
-    if not topic.paths:
-        raise ForagerError('no category of the directory is wanted: name some, e.g. paths = ["Science.Biology"]')
     with Directory(base / topic.directory) as directory:
-        for path in topic.paths:
-            if not directory.counted(path).total:
-                raise ForagerError(f"{path} has no pages in {topic.directory}: choose a category that has some")
+        _check_wanted(directory, topic)
         counts = dict(directory.counts())
         pruned = _keep_wanted(prune(counts, topic.k), counts, topic.paths)
         for name, listing in balanced(directory.listings(), pruned, topic.k, seed):
             yield Example(Url(listing.url), name, listing.title, listing.description)
+
+
+def level_examples(topic: TopicConfig, base: Path, critic: TaughtByLevels, seed: int = 0) -> Iterator[Example]:
+    """At most k listings of each level of the critic's path; nothing if the topic has no directory.
+
+    Nothing is pruned: a level has the listings that the directory has there, however few. No other listing is given,
+    because the critic would learn nothing from it.
+    """
+    if topic.directory is None:
+        return
+    with Directory(base / topic.directory) as directory:
+        _check_wanted(directory, topic)
+        target, top = critic.path[0], critic.path[-1]
+        under = top if below(target, top) else ROOT  # a level above the path has all other categories
+        levels = _levels_of(dict(directory.counts(under)), critic)
+        if set(levels.sizes) == {target}:
+            raise ForagerError(
+                f"no category above {target} has listings of its own in {topic.directory}: set options.above = "
+                '"below" in [critic], so that the other categories below them count for them'
+            )
+        listings = (each for each in directory.listings(under) if each.category in levels.leaf_of)
+        for name, listing in balanced(listings, levels, topic.k, seed):
+            yield Example(Url(listing.url), name, listing.title, listing.description)
+
+
+def _levels_of(counts: Mapping[str, int], critic: TaughtByLevels) -> PrunedClasses:
+    """The topics of the levels as classes. Categories that teach nothing are not there."""
+    taught = {name: critic.level_taught(name) for name in counts}
+    topic_of = {name: critic.path[level] for name, level in taught.items() if level is not None}
+    sizes: Counter[str] = Counter()
+    for name, level_topic in topic_of.items():
+        sizes[level_topic] += counts[name]
+    return PrunedClasses(topic_of, {name: size for name, size in sizes.items() if size})
+
+
+def _check_wanted(directory: Directory, topic: TopicConfig) -> None:
+    if not topic.paths:
+        raise ForagerError('no category of the directory is wanted: name some, e.g. paths = ["Science.Biology"]')
+    for path in topic.paths:
+        if not directory.counted(path).total:
+            raise ForagerError(f"{path} has no pages in {topic.directory}: choose a category that has some")
 
 
 def _keep_wanted(pruned: PrunedClasses, counts: Mapping[str, int], wanted: Sequence[str]) -> PrunedClasses:

@@ -35,8 +35,10 @@ from forager.topics.examples import (
     FEWEST,
     OTHER,
     Example,
+    TaughtByLevels,
     TrainingPage,
     directory_examples,
+    level_examples,
     page_from_description,
     pages_from_archive,
     pages_from_file_urls,
@@ -49,6 +51,7 @@ from forager.web.urls import UrlRules
 
 FOLDER, MODEL = "topic", "critic.npz"
 KIND, VERSION = "topic", 3
+LEVELS = "lexical"  # the strategy that goes by the levels of a path, and the critic that it needs
 SAMPLE = 200  # pages of each wanted class, and of the rest, that words are taken from
 WEAK, FEW = 0.8, 10  # an AUC below which the critic is too weak; examples below which the quality is a guess
 
@@ -162,14 +165,14 @@ async def _train(
     project: CrawlFolder, topic: TopicConfig, labels: Mapping[Url, str], began: Began, each: Each
 ) -> TopicCritic:
     rules, archive = _rules(project.config), project.folder / FOLDER
+    critic, sample = _untrained(project.config, topic, labels), _Sample(focus_of(topic))
     given = url_examples(_named(topic), rules)
-    listed = list(directory_examples(topic, project.folder, project.config.seed))
+    listed = _listed(project, topic, critic)
     online = [example for example in listed if not example.url.startswith("file:")]
     fetched = [*given, *online] if topic.pages == "fetch" else given
     if fetched:
         await CrawlFolder(archive, _fetching(project.config, fetched)).crawl(began, each)
     missing = _missing(archive, given) if given else {}
-    critic, sample = _untrained(project.config, topic, labels), _Sample(focus_of(topic))
     pages, same = tee(sample.counting(_training_pages(project, topic, fetched, listed, labels)))
     try:
         critic.fit((found.page for found in pages), (found.label for found in same))
@@ -177,6 +180,13 @@ async def _train(
         raise ForagerError(f"{error}{_list_missing(missing)}") from None
     sample.check(missing)
     return sample.describe(critic, topic, missing)
+
+
+def _listed(project: CrawlFolder, topic: TopicConfig, critic: Critic) -> list[Example]:
+    """The listings of the directory that the critic learns from."""
+    if isinstance(critic, TaughtByLevels):
+        return list(level_examples(topic, project.folder, critic, project.config.seed))
+    return list(directory_examples(topic, project.folder, project.config.seed))
 
 
 def _training_pages(
@@ -235,12 +245,19 @@ def _fetching(config: CrawlConfig, wanted: Iterable[Example]) -> CrawlConfig:
 def _untrained(config: CrawlConfig, topic: TopicConfig, labels: Mapping[Url, str]) -> Critic:
     """The critic that the configuration names. If it names none:
 
-    naive Bayes for a directory, because it learns many classes from a stream; the SVM if there are pages that are not
+    the lexical critic for a directory and the strategy that needs it; naive Bayes for any other strategy and a
+    directory, because it learns many classes from a stream; the SVM if there are pages that are not
     wanted, because it separates a few classes best; else the description critic, which needs nothing to compare with.
     """
     compares = "svm" if topic.unlike or OTHER in labels.values() else "description"
-    named = config.critic or Named(name="naive-bayes" if topic.directory else compares)
+    named = _critic_named(config, topic) or Named(name="naive-bayes" if topic.directory else compares)
     return make_critic(named.name, {"focus": focus_of(topic), "seed": config.seed}, named.options)
+
+
+def _critic_named(config: CrawlConfig, topic: TopicConfig) -> Named | None:
+    """The critic that the configuration names, or that its strategy needs."""
+    needed = Named(name=LEVELS) if topic.directory and config.strategy.name == LEVELS else None
+    return config.critic or needed
 
 
 def _missing(archive: Path, given: Sequence[Example]) -> dict[str, str]:
@@ -324,7 +341,8 @@ def _with_words(topic: TopicConfig, trained: TopicCritic | None) -> TopicCritic:
 
 def _key(project: CrawlFolder, topic: TopicConfig, labels: Mapping[Url, str]) -> str:
     """A hash of everything that the critic is made from."""
-    critic, given = project.config.critic, [place for places in _named(topic).values() for place in places]
+    critic = _critic_named(project.config, topic)
+    given = [place for places in _named(topic).values() for place in places]
     files = [place for place in (*given, topic.directory) if place and "://" not in place]
     stamps = [_stamp(project.folder / file) for file in files]
     said = [msgspec.to_builtins(topic), critic and msgspec.to_builtins(critic), sorted(labels.items()), stamps]

@@ -8,6 +8,8 @@ from functools import cache
 
 from hypothesis import strategies as st
 
+from forager.learn.lexical.levels import LevelSettings
+
 # Few words, so that texts share many and repeat some.
 spoken = st.sampled_from(["dna", "gene", "food", "market", "the", "core"])
 said = st.lists(spoken, max_size=5).map(" ".join)
@@ -36,10 +38,11 @@ Level = Sequence[tuple[str, float]]  # distinct terms with C_t
 
 
 class NaiveLevels:
-    def __init__(self, levels: Sequence[Level], *, weighted: bool, context: int, strict: bool) -> None:
+    def __init__(self, levels: Sequence[Level], chosen: LevelSettings) -> None:
         self.n = max(i for i, level in enumerate(levels, 1) if level)
         self.levels = levels[: self.n]
-        self.weighted, self.context_words, self.strict = weighted, context, strict
+        self.weighted, self.context_words, self.strict = chosen.weighted, chosen.context, chosen.strict
+        self.parent_share = Fraction(chosen.parent_share)
 
     def content(self, anchor: str) -> list[Fraction]:
         sums = [sum(self.weight(c) * ls(anchor.split(), t.split()) for t, c in level) for level in self.levels]
@@ -76,8 +79,29 @@ class NaiveLevels:
         top = max(scores)
         return scores.index(top) + 1 if top > 0 else self.n + 1
 
+    def term_classify(self, text: str, scores: Sequence[Fraction]) -> int:
+        """Appendix 6 of the thesis, line by line; `scores` are those of the text at each level."""
+        highest, level = Fraction(0), self.n + 1  # defaultLevel = maxLevel + 1
+        if text.strip() != "":
+            for a in range(self.n):
+                if scores[a] > highest and scores[a] >= self.boundary(a):
+                    highest = scores[a]
+                    level = a
+        return level + 1
+
     def page_level(self, page: Level) -> int:
         scores = self.page(page)
+        level = self.bounded(scores)
+        if level != 1 or self.has_parents(scores):
+            return level
+        return self.bounded([Fraction(0), *scores[1:]])
+
+    def has_parents(self, scores: Sequence[Fraction]) -> bool:
+        above = [i for i in range(1, self.n) if self.levels[i]]
+        reached = all(scores[i] > 0 and scores[i] >= self.parent_share * self.boundary(i) for i in above)
+        return reached or not self.parent_share
+
+    def bounded(self, scores: Sequence[Fraction]) -> int:
         reached = [
             bool(level) and s > 0 and s >= self.boundary(i)
             for i, (level, s) in enumerate(zip(self.levels, scores, strict=True))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,19 @@ full = level.filter(bool)
 paths = st.tuples(full, st.lists(level, max_size=2), full, st.lists(level, max_size=1)).map(
     lambda found: [found[0], *found[1], found[2], *found[3]]
 )
-choices = st.builds(LevelSettings, weighted=st.booleans(), context=st.integers(4, 6), strict=st.booleans())
+choices = st.builds(
+    LevelSettings,
+    weighted=st.booleans(),
+    context=st.integers(4, 6),
+    strict=st.booleans(),
+    parent_share=st.sampled_from([0.0, 0.5, 1.0, 1.5]),
+)
 sides = st.lists(spoken, max_size=8).map(" ".join)
 
 
 def both(levels: list[Level], chosen: LevelSettings) -> tuple[TopicLevels, NaiveLevels]:
     listed, weighed = [[t for t, _ in level] for level in levels], [[c for _, c in level] for level in levels]
-    naive = NaiveLevels(levels, weighted=chosen.weighted, context=chosen.context, strict=chosen.strict)
+    naive = NaiveLevels(levels, chosen)
     return TopicLevels(listed, weighed, chosen), naive
 
 
@@ -62,6 +69,19 @@ def test_context_is_that_of_the_double_loop(
     lefts, rights = [left for left, _ in around], [right for _, right in around]
     close(path.context_scores(lefts, rights), expected)
     assert path.context_levels(lefts, rights).tolist() == [naive.best(scores) for scores in expected]
+
+
+@trying(deadline=None, max_examples=50)
+@given(paths, choices, st.lists(said, max_size=4), st.lists(st.tuples(sides, sides), max_size=3))
+def test_bounded_texts_are_classified_as_in_appendix_6(
+    levels: list[Level], chosen: LevelSettings, anchors: list[str], around: list[tuple[str, str]]
+) -> None:
+    path, naive = both(levels, replace(chosen, bounded_texts=True))
+    expected = [naive.term_classify(anchor, naive.content(anchor)) for anchor in anchors]
+    assert path.content_levels(anchors).tolist() == expected
+    lefts, rights = [left for left, _ in around], [right for _, right in around]
+    expected = [naive.term_classify(f"{left} {right}", naive.context(left, right)) for left, right in around]
+    assert path.context_levels(lefts, rights).tolist() == expected
 
 
 @trying(deadline=None)
@@ -191,6 +211,19 @@ def test_a_level_without_terms_keeps_its_number() -> None:
     assert gap.page_level(["science"]) == 3
 
 
+def test_a_text_below_its_boundary_is_further_outside() -> None:
+    levels = [["red apple"], ["apple", "green pear"], ["green pear"]]  # boundaries 3/16, 7/8, 1/4
+    plain, bounded = TopicLevels(levels), TopicLevels(levels, settings=LevelSettings(bounded_texts=True))
+    # "apple": 3/4, 1/2, 0;  "pear": 0, 3/4 / 2, 3/4;  "green": 0, 1/4 / 2, 1/4
+    anchors = ["apple", "pear", "green", "bread", ""]
+    assert plain.content_levels(anchors).tolist() == [1, 3, 3, 4, 4]
+    assert bounded.content_levels(anchors).tolist() == [1, 3, 3, 5, 5]
+    assert plain.context_levels(["apple"], [""]).tolist() == bounded.context_levels(["apple"], [""]).tolist() == [2]
+    # "apple green": 1/6, (1/4 + 1/6) / 2, 1/6: all below
+    assert (plain.content_levels(["apple green"])[0], bounded.content_levels(["apple green"])[0]) == (2, 5)
+    assert bounded.page_level(["bread"]) == plain.page_level(["bread"]) == 4, "pages stay as they are"
+
+
 def test_the_highest_score_must_reach_its_own_boundary_or_not() -> None:
     """Level 2 has the highest score, but shares so much with the others that this says little."""
     levels = [["red apple"], ["apple", "green pear"], ["green pear"]]
@@ -203,18 +236,25 @@ def test_the_highest_score_must_reach_its_own_boundary_or_not() -> None:
     assert lenient.page_level(page) == 1
 
 
-def test_a_page_at_the_target_speaks_of_its_parent_too() -> None:
-    levels = [["gene therapy", "dna"], [], ["stem cell", "cell culture", "dna"], ["science"]]
-    page = ["gene therapy", "new therapy", "old therapy", "dna", "blood cell"]
+def test_a_page_at_the_target_speaks_of_its_parents_too() -> None:
+    """Genetically modified food: a page about food alone is not about it."""
+    levels = [["food label", "food"], [], ["gene", "dna"], ["science food"]]
+    # boundaries: level 3 shares nothing, 0; level 4 (LS with "science food": food 3/4, food label 1/6; gene, dna 0)
+    close(TopicLevels(levels).boundaries[[2, 3]], [0, (11 / 12 / 2 + 0) / 2])
+    page = ["food label", "food", "gene"]  # at level 3: 1/3, at level 4: (1/6 + 3/4) / 3
 
-    def at(terms: list[str], parent_terms: int) -> int:
-        return TopicLevels(levels, settings=LevelSettings(parent_terms=parent_terms, strict=False)).page_level(terms)
+    def at(terms: list[str], share: float) -> int:
+        return TopicLevels(levels, settings=LevelSettings(parent_share=share)).page_level(terms)
 
-    assert at(page, 0) == at(page, 1) == 1, "blood cell has the head of stem cell"
-    assert at(page, 2) == 3, "dna is a term of the target itself: it says nothing of the parent"
-    assert at([*page, "pop culture"], 2) == 1
-    assert at(["gene therapy", "cell wall"], 0) == 1
-    assert at(["gene therapy", "cell wall"], 1) == 5, "cell wall has a word of the parent, but no head"
+    assert at(page, 0) == at(page, 1) == at(page, 4 / 3) == 1
+    assert at(page, 1.4) == 3, "as a page about genes"
+    assert at(["food label", "food", "bread"], 0) == 1
+    assert at(["food label", "food", "bread"], 0.1) == 4, "no word of genes, which share nothing with the others"
+    shared = [["food", "rice"], ["food", "gene", "dna"]]  # boundary of level 2: 1/2
+    lax, strict = TopicLevels(shared), TopicLevels(shared, settings=LevelSettings(parent_share=1.0))
+    assert lax.page_level(["rice", "rice food", "food"]) == strict.page_level(["rice", "rice food", "food"]) == 1
+    assert lax.page_level(["rice", "rice dish", "food"]) == 1
+    assert strict.page_level(["rice", "rice dish", "food"]) == 3, "one shared word does not suffice"
 
 
 # ---- terms as they come ----------------------------------------------------------------------------------------------
@@ -265,8 +305,8 @@ def test_settings_and_weights_that_are_wrong() -> None:
     for context in (3, 11):
         with pytest.raises(ForagerError, match="from 4 to 10"):
             LevelSettings(context=context)
-    with pytest.raises(ForagerError, match="parent_terms"):
-        LevelSettings(parent_terms=-1)
+    with pytest.raises(ForagerError, match="parent_share"):
+        LevelSettings(parent_share=-1)
     with pytest.raises(ForagerError, match="level 2 has 1 terms and 2 weights"):
         TopicLevels([["dna"], ["gene"]], [[1], [1, 2]])
     with pytest.raises(ForagerError, match="2 levels, and weights for 1"):

@@ -15,6 +15,19 @@ page and boundary.
 The content or context of a link is at the level with the highest score; in a tie at the level nearest to the target.
 For a page that score must also reach the boundary of the level. If all scores are 0, or the boundary is not reached,
 the level is n + 1: outside. A level without terms keeps its number, scores 0 and is never chosen.
+
+*Bounded texts* (appendix 6 of the thesis, off unless asked for). Anchors and contexts must reach a boundary, too: the
+level is that with the highest score among those whose boundary the score reaches, and n + 2 if there is none. So a text
+that only shares what all levels share is outside, and outside lies one further away. Pages stay as they are.
+
+*Parents* (wished for by the thesis, off unless asked for). A page about food is no page about genetically modified
+food: it must speak of the levels above, too. So a page is at level 1 only if
+
+    page(d, j) > 0  and  page(d, j) >= parent_share * boundary_j        for every level j > 1 that has terms
+
+and otherwise at the best of the other levels. The boundary is the measure because it is what the thesis calls enough of
+a level's vocabulary to mean something: what pages of any level share with j anyway is in it, so that a few common words
+do not suffice. A share of 1 asks for as much of each parent as a page of that parent needs, smaller shares for less.
 """
 
 from __future__ import annotations
@@ -37,7 +50,6 @@ TermWeights: TypeAlias = Sequence[float] | Floats | Reals
 FEATURE_VERSION = 1  # of what a word is and how terms are compared
 NARROWEST, WIDEST = 4, 10  # bounds of k
 CLOSE = 1e-9  # scores that differ by less are equal: the same numbers may have been summed in another order
-SAME_HEAD = 0.5  # LS is above it if two terms have the same head, and below it if not
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +57,14 @@ class LevelSettings:
     weighted: bool = False  # by C-values
     context: int = 6  # k
     strict: bool = True  # the highest score must reach its boundary; False: take the highest of those that reach theirs
-    parent_terms: int = 0  # a page of level 1 must have the heads of so many terms that only its parent level has
+    bounded_texts: bool = False  # anchors and contexts must reach the boundary, or they are at level n + 2
+    parent_share: float = 0.0  # of the boundary of each level above: a page of level 1 must reach so much there
 
     def __post_init__(self) -> None:
         if not NARROWEST <= self.context <= WIDEST:
             raise ForagerError(f"a context of {self.context} words: give from {NARROWEST} to {WIDEST}")
-        if self.parent_terms < 0:
-            raise ForagerError(f"parent_terms is {self.parent_terms}: give 0 for no such rule, or more")
+        if not 0 <= self.parent_share < np.inf:
+            raise ForagerError(f"parent_share is {self.parent_share}: give 0 for no such rule, or more, such as 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +131,6 @@ class TopicLevels:
         self._weights = np.concatenate(self.weights).astype(np.float64)  # of all terms; so are the next three
         self._levels = np.repeat(np.arange(self.count), self._sizes)  # from 0
         self._model = Incidence.of(self._all)
-        self._of_parent = self._only_of_parent()
         self.boundaries = self._boundaries()  # (n,), inf for a level without terms
 
     @property
@@ -153,15 +165,15 @@ class TopicLevels:
 
     def page_scores(self, terms: Sequence[str], weights: TermWeights | None = None) -> Reals:
         """page(d, i), (n,)"""
-        return self._page(Profiles.of(terms), weights)[0]
+        return self._page(Profiles.of(terms), weights)
 
     def page_level(self, terms: Sequence[str], weights: TermWeights | None = None) -> int:
         return self.page_place(terms, weights).level
 
     def page_place(self, terms: Sequence[str], weights: TermWeights | None = None) -> PagePlace:
-        scores, pairs = self._page(Profiles.of(terms), weights)
+        scores = self._page(Profiles.of(terms), weights)
         level = self._bounded(scores)
-        if level == 1 and not self._has_parent(pairs):
+        if level == 1 and not self._has_parents(scores):
             level = self._bounded(np.concatenate(([0.0], scores[1:])))
         return PagePlace(level, float(scores[0]))
 
@@ -237,12 +249,12 @@ class TopicLevels:
         np.maximum.at(highest, pairs.texts * self.count + self._levels[pairs.terms], values)
         return highest.reshape(texts, self.count)
 
-    def _page(self, given: Profiles, weights: TermWeights | None) -> tuple[Reals, SimilarPairs]:
+    def _page(self, given: Profiles, weights: TermWeights | None) -> Reals:
         pairs = self._model.similar(given)
         values = self._by_both(pairs, self._own(weights, given))
         highest = self._highest(pairs, values, len(given))
         scores: Reals = highest.sum(axis=0) / max(int(np.count_nonzero(given.sizes)), 1)
-        return scores, pairs
+        return scores
 
     def _boundaries(self) -> Reals:
         pairs = self._model.similar(self._model.terms)
@@ -255,9 +267,11 @@ class TopicLevels:
         return np.where(self._sizes > 0, mean, np.inf)
 
     def _nearest(self, scores: Reals) -> Ids:
-        """For each row the first level with the highest score; n + 1 if no score is above 0."""
-        fits = (scores > 0) & (scores >= scores.max(axis=1, keepdims=True) - CLOSE)
-        return np.where(fits.any(axis=1), fits.argmax(axis=1) + 1, self.outside).astype(np.int32)
+        """For each text the first level with the highest score; if no score counts, it is outside."""
+        bounded = self.settings.bounded_texts
+        counted = np.where(scores >= self.boundaries - CLOSE, scores, 0.0) if bounded else scores
+        fits = (counted > 0) & (counted >= counted.max(axis=1, keepdims=True) - CLOSE)
+        return np.where(fits.any(axis=1), fits.argmax(axis=1) + 1, self.outside + bounded).astype(np.int32)
 
     def _bounded(self, scores: Reals) -> int:
         reached = scores >= self.boundaries - CLOSE
@@ -265,17 +279,10 @@ class TopicLevels:
         fits = reached & (scores > 0) & (scores >= top - CLOSE)
         return int(fits.argmax()) + 1 if fits.any() else self.outside
 
-    def _only_of_parent(self) -> Places:
-        """The terms of the nearest level above the target, without those that the target has too."""
-        parent = int(np.flatnonzero(self._sizes)[1])
-        rows = self._model.terms.words
-        of_target = {rows[t].tobytes() for t in np.flatnonzero(self._levels == 0).tolist()}
-        above = np.flatnonzero(self._levels == parent).tolist()
-        return np.array([t for t in above if rows[t].tobytes() not in of_target], np.int64)
-
-    def _has_parent(self, pairs: SimilarPairs) -> bool:
-        alike = np.unique(pairs.terms[pairs.values > SAME_HEAD])
-        return int(np.isin(alike, self._of_parent).sum()) >= self.settings.parent_terms
+    def _has_parents(self, scores: Reals) -> bool:
+        share, above = self.settings.parent_share, np.flatnonzero(self._sizes[1:]) + 1
+        reached = (scores[above] > 0) & (scores[above] >= share * self.boundaries[above] - CLOSE)
+        return not share or bool(reached.all())
 
 
 def _term_lists(terms: Sequence[Sequence[str]], weights: Sequence[TermWeights] | None) -> list[dict[str, float]]:

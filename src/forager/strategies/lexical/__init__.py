@@ -9,7 +9,8 @@ lowest goes first.
 
 Ours: a link near others that paid goes sooner, by `proximity`. Ours, and off unless asked for: links in menus and
 footers have their link score multiplied by `navigation`; pages of one level are told apart (`finer`); terms that led to
-good pages weigh more, by `reward`. The crawler of the thesis itself is `proximity = 0`.
+good pages weigh more, by `reward`. The crawler of the thesis itself is `proximity = 0` with
+a critic of `mode = "thesis"` and `terms = 0`.
 
     strategy     LexicalStrategy: the thesis
     links        LinkLevels, LinkScore: the levels of a link, and the number made of them
@@ -40,7 +41,8 @@ def make_lexical(
     c: float = LEARNT[2],
     weighted: bool | None = None,
     context: int = LevelSettings().context,
-    parent_terms: int | None = None,
+    bounded_texts: bool = False,
+    parent_share: float | None = None,
     finer: bool = False,
     combine: Literal["best", "first", "latest", "mean"] = "best",
     navigation: float = 1.0,
@@ -54,7 +56,10 @@ def make_lexical(
         told = "navigation must be above 0, proximity from 0 to 1, reward 0 or more, near and every 1 or more"
         raise ForagerError(f"lexical: {told}")
     score = LinkScore.of(features, form, (a, b, c))
-    links = LinkLevels.of(critic, score.features, weighted, context, parent_terms, finer)
+    settings = {
+        "weighted": weighted, "context": context, "bounded_texts": bounded_texts, "parent_share": parent_share
+    }  # fmt: skip
+    links = LinkLevels.of(critic, score.features, settings, finer)
     thesis = LexicalStrategy(links, score, Combine(Policy(combine)), navigation)
     if not (proximity or reward):
         return thesis

@@ -1,7 +1,7 @@
 """The levels of links, and the number that is made of them.
 
 A link (u,v) has three levels on a topic path (forager/learn/lexical/levels.py). Each is from 1, the target, to n + 1,
-outside the path:
+outside the path; with `bounded_texts` a context or content outside is at n + 2:
 
     context   by the k words either side of its anchor
     content   by its anchor text
@@ -16,8 +16,9 @@ score at level 1, the level of the page is reduced by s(u) / (1 + s(u)). So page
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -85,22 +86,15 @@ class LinkLevels:
         cls,
         critic: Critic,
         features: tuple[str, ...],
-        weighted: bool | None,
-        context: int,
-        parent_terms: int | None,
+        settings: Mapping[str, Any],
         finer: bool = False,
     ) -> Self:
-        """Settings that are None are those of the critic."""
+        """`settings` change those of the critic, by name; those that are None do not."""
         source = with_levels(critic)
         own = source.levels.settings
-        settings = replace(
-            own,
-            context=context,
-            weighted=own.weighted if weighted is None else weighted,
-            parent_terms=own.parent_terms if parent_terms is None else parent_terms,
-        )
-        same = settings == own
-        path = source.levels if same else TopicLevels(source.levels.terms, source.levels.weights, settings)
+        chosen = replace(own, **{name: value for name, value in settings.items() if value is not None})
+        same = chosen == own
+        path = source.levels if same else TopicLevels(source.levels.terms, source.levels.weights, chosen)
         return cls(source, features, path, path, finer)
 
     def __call__(self, visit: Visit) -> Floats:
@@ -159,7 +153,7 @@ def with_levels(critic: object) -> HasLevels:
 
 
 def _told(name: str, level: int, outside: int, matches: list[TermMatch]) -> list[tuple[str, float]]:
-    if level == outside:
+    if level >= outside:
         return [(f"{name} at no level", 0.0)]
     there: dict[str, TermMatch] = {}
     for match in matches:
