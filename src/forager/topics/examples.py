@@ -60,6 +60,13 @@ class TaughtByLevels(Protocol):
     def level_taught(self, label: str) -> int | None: ...  # from 0; None: a page with this label teaches nothing
 
 
+@runtime_checkable
+class LearnsFromFeedback(Protocol):
+    """A critic that can be told more after its training."""
+
+    def feedback(self, pages: Sequence[Page], wanted: Sequence[bool]) -> None: ...
+
+
 # ---- URLs to fetch --------------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import tee
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -35,6 +35,7 @@ from forager.topics.examples import (
     FEWEST,
     OTHER,
     Example,
+    LearnsFromFeedback,
     TaughtByLevels,
     TrainingPage,
     directory_examples,
@@ -57,13 +58,6 @@ WEAK, FEW = 0.8, 10  # an AUC below which the critic is too weak; examples below
 
 Began: TypeAlias = Callable[[Crawl, list[str]], None]
 Each: TypeAlias = Callable[[Visit], None]
-
-
-@runtime_checkable
-class LearnsFromFeedback(Protocol):
-    """A critic that can be told more after its training."""
-
-    def feedback(self, pages: Sequence[Page], wanted: Sequence[bool]) -> None: ...
 
 
 @dataclass(frozen=True)
