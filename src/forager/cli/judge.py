@@ -21,8 +21,18 @@ import typer
 
 from forager.cli.terminal import JsonLines, ProjectFolder, plain, put, put_json, say
 from forager.clock import WallClock
-from forager.collection import Agreement, JudgeReport, Precision, Proportion, agreement, judge_report, sample
-from forager.collection.level_review import level_agreement, level_sample, topic_path
+from forager.collection import (
+    Agreement,
+    JudgeReport,
+    Precision,
+    Proportion,
+    agreement,
+    judge_report,
+    level_agreement,
+    level_sample,
+    sample,
+    topic_path,
+)
 from forager.collection.review import Interval
 from forager.config import MOST
 from forager.errors import ForagerError
@@ -41,8 +51,7 @@ from forager.store.verdicts import (
     read_level_verdicts,
     read_reviews,
 )
-from forager.topics.directory import Directory
-from forager.topics.listed_levels import DIRECTORY, directory_levels
+from forager.topics.directory import DIRECTORY, Directory, directory_levels
 from forager.topics.topic_critic import FOLDER as EXAMPLES
 from forager.topics.topic_critic import focus_of
 

@@ -13,6 +13,7 @@ courses/      course pages as records with typed parts
 
 from forager.collection.feed import atom_feed
 from forager.collection.herald import Herald
+from forager.collection.level_review import level_agreement, level_sample, topic_path
 from forager.collection.recover import Recovery
 from forager.collection.review import (
     Agreement,
@@ -36,5 +37,8 @@ __all__ = [
     "agreement",
     "atom_feed",
     "judge_report",
+    "level_agreement",
+    "level_sample",
     "sample",
+    "topic_path",
 ]

@@ -3,7 +3,7 @@
 The annotation study of the thesis on lexical profiles (its figure 5.2), for any project whose topic is a path such as
 Science.Biology.Owls. Level 1 is the target, 2 its parent, …, n the highest; a page of none of them is outside. People
 see random pages of the crawl and, among them and not marked, some pages of the path's own listings. What the directory
-says of a page is in `forager.topics.listed_levels`.
+says of a page is in `forager.topics.directory.levels`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 examples       the pages a critic is trained with: from URLs, files, WARC files, a directory, and labels
 topic_critic   the critic of a project: gathers the examples, trains, and says how well it went
-listed_levels  on which level of a path a directory puts a page
 directory/     directories of topics, such as the Open Directory: read, keep in one file, prune to classes
 
 What people say about pages lies lower, in `forager.store.verdicts`.

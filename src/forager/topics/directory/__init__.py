@@ -4,6 +4,7 @@ listing     the words: listings, categories, and the progress of an import
 sources     reads a table or a folder of pages, and knows which source is which
 rdf         reads the dumps of the Open Directory
 catalogue   an imported directory: one SQLite file
+levels      on which level of a path a page is, by its categories
 prune       merges small categories until every class has enough examples
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 from forager.errors import ForagerError
 from forager.files import open_bytes
 from forager.topics.directory.catalogue import CategoryCount, CategoryDetails, Directory, import_directory
+from forager.topics.directory.levels import DIRECTORY, directory_levels
 from forager.topics.directory.listing import (
     Category,
     DirectoryItem,
@@ -27,6 +29,7 @@ from forager.topics.directory.rdf import read_rdf
 from forager.topics.directory.sources import read_folder, read_table
 
 __all__ = [
+    "DIRECTORY",
     "OTHER",
     "Category",
     "CategoryCount",
@@ -40,6 +43,7 @@ __all__ = [
     "SkipReason",
     "SourceFault",
     "balanced",
+    "directory_levels",
     "import_directory",
     "prune",
     "read_source",

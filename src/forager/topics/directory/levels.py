@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from forager.learn.focus import below
 from forager.store.verdicts import OUTSIDE, PageVerdict, VerdictUse
-from forager.topics.directory import Directory
+from forager.topics.directory.catalogue import Directory
 
 DIRECTORY = "the directory"  # its name as a judge
 
