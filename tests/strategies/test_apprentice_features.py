@@ -25,11 +25,16 @@ FIGURE_3 = (
 )
 
 
-def visit_with(leaves: Sequence[str], spans: Sequence[tuple[int, int]], known: Sequence[float] | None = None) -> Visit:
-    """A page of these leaves, with a link over each span of them."""
+def visit_with(
+    leaves: Sequence[str],
+    spans: Sequence[tuple[int, int]],
+    known: Sequence[float] | None = None,
+    leads: Sequence[int] | None = None,
+) -> Visit:
+    """A page of these leaves, with a link over each span of them. `leads`: the number of each link's target."""
     count = len(spans)
     first, last = (np.array([span[end] for span in spans], np.int32) for end in (0, 1))
-    targets = tuple(Url(f"http://example.org/{i}") for i in range(count))
+    targets = tuple(Url(f"http://example.org/{i}") for i in (range(count) if leads is None else leads))
     links = Links(targets, ("",) * count, first, last, ("html body a",) * count, ("",) * count)
     page = page_of("http://example.org/", "x")
     page = replace(page, leaves=tuple(leaves), terms=terms(leaves), links=links)
@@ -117,17 +122,27 @@ def test_topics_are_the_best_classes_with_all_above_them() -> None:
 @given(layouts(), st.data())
 def test_judged_neighbours_are_those_of_a_loop(layout: Any, data: st.DataObject) -> None:
     leaves, spans = layout
-    known = data.draw(st.lists(st.sampled_from([np.nan, 0.1, 0.9]), min_size=len(spans), max_size=len(spans)))
-    visit, around = visit_with([""] * len(leaves), spans, known), LinkContext(d_max=2, cocitation=True)
+    leads = data.draw(st.lists(st.integers(0, 5), min_size=len(spans), max_size=len(spans)))
+    judged = data.draw(st.lists(st.sampled_from([np.nan, 0.1, 0.9]), min_size=6, max_size=6))
+    known = [judged[target] for target in leads]
+    visit, around = visit_with([""] * len(leaves), spans, known, leads), LinkContext(d_max=2, cocitation=True)
     found = around(visit)
     for row, (first, last) in enumerate(spans):
         expected = []
         for other, (start, end) in enumerate(spans):
             d = end - first if end < first else start - last if start > last else 0
-            if other != row and not np.isnan(known[other]) and abs(d) <= 2:
+            if leads[other] != leads[row] and not np.isnan(known[other]) and abs(d) <= 2:
                 expected.append(f"{'relevant' if known[other] > 0.5 else 'irrelevant'} link at {d}")
         assert around.names(visit, row) == expected
         assert len(found[row]) == len(expected) == len(set(expected)) == len(set(found[row].tolist()))
+
+
+def test_a_twin_does_not_tell_the_relevance_of_its_own_target() -> None:
+    """Two links to the same judged page, and one to another: what the twins see of each other is left out."""
+    visit = visit_with(["a", "b", "c"], [(0, 0), (1, 1), (2, 2)], known=[0.9, 0.9, 0.1], leads=[7, 7, 8])
+    around = LinkContext(d_max=2, cocitation=True)
+    told = [[name for name in around.names(visit, row) if "link" in name] for row in range(3)]
+    assert told == [["irrelevant link at 2"], ["irrelevant link at 1"], ["relevant link at -2", "relevant link at -1"]]
 
 
 def test_steps_along_the_tree_by_the_paths_of_links() -> None:

@@ -15,7 +15,7 @@ Leaves may be long, so the number of words is limited: at most `most` words befo
 words of it and `most` words after those. The words of a page are one flat array, so each window is a slice of it.
 
 Other features, if wanted: the names of the best classes of u, with the prefixes of their paths; <high,d> and <low,d>
-for the links within d_max whose target has been judged, high if its relevance is .5 or more.
+for the links to other pages within d_max whose target has been judged, high if its relevance is .5 or more.
 """
 
 from __future__ import annotations
@@ -101,8 +101,9 @@ class LinkContext:
         return list(dict.fromkeys(pair for at in best for pair in _prefixes(self.classes[at])))
 
     def _neighbours(self, visit: Visit) -> tuple[Ids, Ids, Positions]:
-        """For each link the judged links within d_max: whether they are good, their offsets, and the row ends."""
+        """For each link the judged links to other pages within d_max: whether they are good, offsets, row ends."""
         first, last, relevance = visit.links.first_leaf, visit.links.last_leaf, visit.known.relevance
+        target = _numbered(visit.links.targets)
         judged = np.flatnonzero(~np.isnan(relevance))
         begin = np.searchsorted(last[judged], first - self.d_max)  # links are ordered by both their ends
         end = np.searchsorted(first[judged], last + self.d_max, side="right")
@@ -110,7 +111,7 @@ class LinkContext:
         others = judged[stretches(begin, counts)]
         mine = np.repeat(np.arange(len(first)), counts)
         offsets = np.minimum(last[others] - first[mine], 0) + np.maximum(first[others] - last[mine], 0)
-        kept = others != mine
+        kept = target[others] != target[mine]  # another link to the same page would tell what is to be predicted
         ends = np.concatenate(([0], np.cumsum(np.bincount(mine[kept], minlength=len(first)))))
         return (relevance[others[kept]] >= RELEVANT).astype(np.int32), offsets[kept].astype(np.int32), ends
 
@@ -228,9 +229,7 @@ class ContextWindow:
 
 def tree_steps(links: Links, window: ContextWindow) -> Ids:
     """For each word of the window the number of steps along the tree from it to its link, by the paths of links."""
-    paths = list(dict.fromkeys(links.tag_paths))
-    number = {path: i for i, path in enumerate(paths)}
-    kinds = np.array([number[path] for path in links.tag_paths], np.intp)
+    paths, kinds = list(dict.fromkeys(links.tag_paths)), _numbered(links.tag_paths)
     lengths, shared = _shared_steps(paths)
     leaves, rows = window.leaves, window.rows
     ahead = np.searchsorted(links.first_leaf, leaves)  # the first link that starts at this leaf or after it
@@ -238,6 +237,12 @@ def tree_steps(links: Links, window: ContextWindow) -> Ids:
     nearer = leaves - links.last_leaf[behind] < links.first_leaf[ahead] - leaves
     nearest, own = kinds[np.where(nearer, behind, ahead)], kinds[rows]
     return (lengths[nearest] + lengths[own] - 2 * shared[nearest, own]).astype(np.int32)
+
+
+def _numbered(texts: Sequence[str]) -> Positions:
+    """A number for each text, the same for equal ones, from 0 in the order of their first occurrence."""
+    number: dict[str, int] = {}
+    return np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
 
 
 def _shared_steps(paths: Sequence[str]) -> tuple[Ids, Ids]:
