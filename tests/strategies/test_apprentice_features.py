@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forager.strategies.apprentice.features import ContextWindow, LinkContext, WordFeature, tree_steps
+from forager.strategies.apprentice.windows import near
 from forager.strategies.link_features import side_by_side
 from forager.types import Judgement, Links, Ragged, Url, Visit
 from forager.web.page import leaf_offsets
@@ -117,6 +118,33 @@ def test_topics_are_the_best_classes_with_all_above_them() -> None:
     assert len(set(around(judged)[0].tolist())) == 5
     shared = set(around(judged)[0].tolist()) & set(replace(around, topics=1)(judged)[0].tolist())
     assert len(shared) == 4
+
+
+def test_the_whole_class_vector_with_levels() -> None:
+    visit = visit_with(["a"], [(0, 0)])
+    around = LinkContext(classes=("Arts.Music", "Science.Birds", "Science.Physics"), vector=True)
+    told = []
+    for chances in ([0.005, 0.6, 0.395], [0.2, 0.6, 0.2], [0.6, 0.2, 0.2]):
+        judged = replace(visit, judgement=Judgement(0.6, 0.6, np.array(chances, np.float32), ""))
+        told.append(dict(zip(around.names(judged, 0), around(judged)[0].tolist(), strict=True)))
+    assert [*told[0]] == ["a at 0", "topic Science.Birds at 0.5 or more", "topic Science.Physics at 0.1 or more"]
+    assert len(set(told[1].values()) & set(told[0].values())) == 3  # the same class at the same level is the same
+    assert len(set(told[2].values()) & set(told[1].values())) == 2  # the word and Physics
+
+
+def test_offsets_of_a_word_may_stand_side_by_side() -> None:
+    visit = visit_with(["owl", "owl", "owl"], [(1, 1)])
+    before, at, after = LinkContext(rows=True)(visit)[0].astype(np.int64).tolist()
+    assert (before - at, after - at) == (-1, 1)
+
+
+@given(layouts(), st.integers(0, 4), st.integers(0, 4), st.sampled_from(["offset", "words", "path"]))
+def test_a_narrower_window_is_that_of_another_context(layout: Any, wide: int, narrow: int, kind: WordFeature) -> None:
+    visit, narrow = visit_with(*layout), min(narrow, wide)
+    found = near(LinkContext(kind, wide, places=True)(visit), narrow)
+    expected = LinkContext(kind, narrow, places=True)(visit)
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    assert found.values.tolist() == expected.values.tolist()
 
 
 @given(layouts(), st.data())
