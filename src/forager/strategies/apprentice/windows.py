@@ -31,7 +31,8 @@ def tagged(features: Terms, leaves: NDArray[Any] | int) -> Terms:
 def is_near(features: Terms, window: int) -> Mask:
     """Which features stand within so many leaves of their link, or have no place."""
     away = features >> SHIFT
-    return (away <= window) | (away == ALWAYS)
+    found: Mask = (away <= window) | (away == ALWAYS)
+    return found
 
 
 def near(clues: Ragged, window: int) -> Ragged:
