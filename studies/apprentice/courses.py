@@ -13,7 +13,7 @@ from studies.page import share, table
 
 
 @dataclass(frozen=True)
-class Course:
+class CrawlCourse:
     """A crawl that is made on every topic."""
 
     title: str
@@ -22,7 +22,7 @@ class Course:
 
 
 def reductions(
-    study: ApprenticeStudy, topic: str, course: Course, by: By, *, first: int = 0, most: int | None = None
+    study: ApprenticeStudy, topic: str, course: CrawlCourse, by: By, *, first: int = 0, most: int | None = None
 ) -> list[MeanOverRuns]:
     """The loss reduction at each horizon."""
     return [
@@ -31,7 +31,7 @@ def reductions(
     ]
 
 
-def course_table(study: ApprenticeStudy, course: Course, first: int) -> str:
+def course_table(study: ApprenticeStudy, course: CrawlCourse, first: int) -> str:
     """One course in full: the baseline's loss, and what it was cut by. `first`: runs on which settings were chosen."""
     rows = []
     for topic, size in study.sizes.items():
@@ -44,14 +44,14 @@ def course_table(study: ApprenticeStudy, course: Course, first: int) -> str:
     return table([*head, *_at("truth"), *_at("critic"), *_at(f"truth, runs {first + 1} on")], rows)
 
 
-def _baseline_losses(study: ApprenticeStudy, topic: str, course: Course) -> Iterator[str]:
+def _baseline_losses(study: ApprenticeStudy, topic: str, course: CrawlCourse) -> Iterator[str]:
     """By truth, at each horizon."""
     runs, name = losses.runs_of(study, topic, course.name), study.plan.baseline_of(course.name)
     for n in losses.horizons(study, topic):
         yield share(mean(losses.losses(study, topic, name, n, "truth", runs, halved=course.halved)))
 
 
-def side_tables(study: ApprenticeStudy, courses: Sequence[Course], *, large: bool = False) -> str:
+def side_tables(study: ApprenticeStudy, courses: Sequence[CrawlCourse], *, large: bool = False) -> str:
     """Several courses in the runs of the side figures, a table each. `large`: only topics that leave time to learn."""
     most = study.plan.side_runs
     topics = [topic for topic, size in study.sizes.items() if study.plan.is_large(size) or not large]
@@ -67,7 +67,7 @@ def side_tables(study: ApprenticeStudy, courses: Sequence[Course], *, large: boo
     return "\n\n".join(tables)
 
 
-def _cells(study: ApprenticeStudy, topic: str, course: Course, most: int, *, with_interval: bool) -> Iterator[str]:
+def _cells(study: ApprenticeStudy, topic: str, course: CrawlCourse, most: int, *, with_interval: bool) -> Iterator[str]:
     for by in BOTH:
         for each in reductions(study, topic, course, by, most=most):
             yield str(each if with_interval else replace(each, half=None))

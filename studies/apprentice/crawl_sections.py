@@ -11,7 +11,7 @@ from forager.registry import Spec
 from forager.types import Floats
 from forager_lab.metrics import Figure, mean
 from studies.apprentice import losses
-from studies.apprentice.courses import Course, side_tables
+from studies.apprentice.courses import CrawlCourse, side_tables
 from studies.apprentice.losses import HORIZONS, histogram, lost_so_far, overlap, union_overlap
 from studies.apprentice.offline import USUAL, balanced
 from studies.apprentice.set_ups import (
@@ -181,7 +181,10 @@ def fig_14(study: ApprenticeStudy) -> Section:
 def batches(study: ApprenticeStudy) -> Section:
     """Loss reduction by the size of a batch."""
     usual = Spec.parse(study.plan.apprentice).options.get("batch", USUAL_BATCH)
-    courses = [Course(f"batch {usual}", ONLINE), *(Course(f"batch {each}", f"batch-{each}") for each in BATCHES)]
+    courses = [
+        CrawlCourse(f"batch {usual}", ONLINE),
+        *(CrawlCourse(f"batch {each}", f"batch-{each}") for each in BATCHES),
+    ]
     text = (
         "Never trained beforehand, retrained after each batch of so many pages: loss reduction against best-first, "
         f"mean over {runs_text(study.plan.side_runs)}. Topics with R > {study.plan.large}; with a batch that is larger "
@@ -200,7 +203,7 @@ def features(study: ApprenticeStudy) -> Section:
         micro = [share(None if each is None else each[2]) for each in told]
         rows.append([topic, *micro, *(share(balanced(each)) for each in told)])
     head = ["topic", "all, words", "+ topic", "+ co-citation", "balanced, words", "+ topic", "+ co-citation"]
-    courses = [Course("words", ONLINE), *(Course(f"+ {name}", name) for name in FEATURES)]
+    courses = [CrawlCourse("words", ONLINE), *(CrawlCourse(f"+ {name}", name) for name in FEATURES)]
     crawled = side_tables(study, courses, large=True)
     text = (
         "Two further features: the name of the source's best class, and <high,d>, <low,d> of judged neighbours that "
@@ -221,7 +224,7 @@ def variants(study: ApprenticeStudy) -> Section:
     )
     kinds = {"as above": "", **{name: f", {name}" for name in VARIANTS}}
     courses = [
-        Course(f"{name}: {how}", f"{crawl}{kind}", crawl == HALVED)
+        CrawlCourse(f"{name}: {how}", f"{crawl}{kind}", crawl == HALVED)
         for name, kind in kinds.items()
         for how, crawl in (("beforehand", HALVED), ("online", ONLINE))
     ]

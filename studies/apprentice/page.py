@@ -13,7 +13,7 @@ import numpy as np
 
 from forager_lab.plots import BLUE, BROWN, GREEN, GREY, OLIVE, ORANGE, PINK, PURPLE, RED, TEAL
 from studies.apprentice import losses
-from studies.apprentice.courses import Course, course_table, reductions
+from studies.apprentice.courses import CrawlCourse, course_table, reductions
 from studies.apprentice.crawl_sections import batches, features, fig_10, fig_11, fig_12, fig_13, fig_14, variants
 from studies.apprentice.losses import HORIZONS, MeanOverRuns, histogram
 from studies.apprentice.offline import D_MAX, FEWEST, KINDS, OFFSETS, USUAL, balanced
@@ -91,8 +91,12 @@ def sections(study: ApprenticeStudy) -> list[Section]:
 
 # ---- loss reduction -------------------------------------------------------------------------------------------------
 
-BEFOREHAND = Course("beforehand", HALVED, halved=True)
-UNDIVIDED, NEVER_BEFORE, STEERING = Course("undivided\\*", WHOLE), Course("online", ONLINE), Course("steered", STEERED)
+BEFOREHAND = CrawlCourse("beforehand", HALVED, halved=True)
+UNDIVIDED, NEVER_BEFORE, STEERING = (
+    CrawlCourse("undivided\\*", WHOLE),
+    CrawlCourse("online", ONLINE),
+    CrawlCourse("steered", STEERED),
+)
 CHOSEN = {BEFOREHAND: CHOSEN_ON, UNDIVIDED: CHOSEN_ON, NEVER_BEFORE: CHOSEN_ON, STEERING: STEERED_ON}
 
 
@@ -124,7 +128,7 @@ def _summary_text(study: ApprenticeStudy) -> str:
     )
 
 
-def _met(study: ApprenticeStudy, course: Course, topics: Sequence[str], goal: float, which: str = "") -> str:
+def _met(study: ApprenticeStudy, course: CrawlCourse, topics: Sequence[str], goal: float, which: str = "") -> str:
     """On how many topics the goal is reached at each horizon, with all runs and without those that chose settings."""
     first = CHOSEN[course]
     met, later = np.zeros(len(HORIZONS), int), np.zeros(len(HORIZONS), int)
