@@ -3,7 +3,7 @@ relevance feedback", repeated on the topics of a recorded web.
 
 The apprentice learns during a crawl which links pay, from the words around them. The questions:
 
-    How much less is lost than with best-first?        the first table; losses.py
+    How much less is lost than with best-first?        the first tables; losses.py
     What do the words around a link say of its target? figures 4 to 9; offline.py
     What does an apprentice trained beforehand do?     figures 10 to 12; crawl_sections.py
     What if it is switched on in mid-crawl?            figures 13 and 14; crawl_sections.py
@@ -11,10 +11,12 @@ The apprentice learns during a crawl which links pay, from the words around them
 
 Read in this order:
 
-    study.py             the plan: which crawls there are, and the run of them all
+    set_ups.py           the plan: which crawls there are, and the baseline of each
+    study.py             the run of them all
     crawls.py            how one crawl is made, and the instances that it gives to learn from
     offline.py           measures of instances, without crawling
     losses.py            measures of crawls
+    courses.py           these measures at R/4, R/2 and R, as tables
     page.py              the page: the first table and figures 4 to 9
     crawl_sections.py    the rest of the page
 
@@ -23,6 +25,7 @@ docs/lab/apprentice.md.
 """
 
 from studies.apprentice.page import write_apprentice_page
-from studies.apprentice.study import STEERED_BY, ApprenticePlan, ApprenticeStudy, run_apprentice_study
+from studies.apprentice.set_ups import STEERED_BY, ApprenticePlan
+from studies.apprentice.study import ApprenticeStudy, run_apprentice_study
 
 __all__ = ["STEERED_BY", "ApprenticePlan", "ApprenticeStudy", "run_apprentice_study", "write_apprentice_page"]

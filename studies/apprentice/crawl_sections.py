@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,9 +11,10 @@ from forager.registry import Spec
 from forager.types import Floats
 from forager_lab.metrics import Figure, mean
 from studies.apprentice import losses
-from studies.apprentice.losses import histogram, lost_so_far
+from studies.apprentice.courses import CrawlCourse, side_tables
+from studies.apprentice.losses import HORIZONS, histogram, lost_so_far, overlap, union_overlap
 from studies.apprentice.offline import USUAL, balanced
-from studies.apprentice.study import (
+from studies.apprentice.set_ups import (
     BASELINE,
     BATCHES,
     FEATURES,
@@ -25,21 +25,21 @@ from studies.apprentice.study import (
     USUAL_BATCH,
     VARIANTS,
     WHOLE,
-    ApprenticeStudy,
 )
+from studies.apprentice.study import ApprenticeStudy
 from studies.page import PanelLine, Section, bars, lines, runs_text, share, table
 
 
 def fig_10(study: ApprenticeStudy) -> Section:
     """The loss along the crawl, trained beforehand."""
-    halved, whole = {}, {}
+    halved, whole, base = {}, {}, study.plan.baseline_of(HALVED)
     for topic in study.sizes:
         halved[topic] = [
-            PanelLine("baseline", *lost_so_far(study, topic, BASELINE, halved=True)),
+            PanelLine("baseline", *lost_so_far(study, topic, base, halved=True)),
             PanelLine("apprentice", *lost_so_far(study, topic, HALVED, halved=True)),
         ]
         whole[topic] = [
-            PanelLine("baseline, undivided", *lost_so_far(study, topic, BASELINE)),
+            PanelLine("baseline, undivided", *lost_so_far(study, topic, base)),
             PanelLine("apprentice, undivided", *lost_so_far(study, topic, WHOLE)),
         ]
     pictures = {
@@ -61,48 +61,54 @@ def fig_11(study: ApprenticeStudy) -> Section:
     """The pages that the apprentice and the baseline share."""
     panels, rows = {}, []
     for topic, size in study.sizes.items():
-        panels[topic] = [PanelLine("apprentice", *losses.overlaps(study, topic, HALVED, size))]
-        told = [_overlap(study, topic, n) for n in (size // 4, size // 2, size)]
+        panels[topic] = [PanelLine("apprentice", *losses.overlaps(study, topic, HALVED, size, union_overlap))]
+        told = [
+            _overlap(study, topic, n, how) for how in (union_overlap, overlap) for n in losses.horizons(study, topic)
+        ]
         rows.append([topic, f"{size:,}", *map(share, told)])
     text = (
-        "The share of the first n pages of the apprentice (trained on half A) that are also among the first n of the "
-        f"baseline, mean over {runs_text(study.plan.runs)}."
+        "The URLs that are among the first n pages both of the apprentice (trained on half A) and of the baseline: as "
+        "a share of the union of the two, as in the paper, and in the table also as a share of n. Mean over "
+        f"{runs_text(study.plan.runs)}."
     )
     paper = "the two crawls share few URLs, 3 to 9 % of their union on the four topics shown."
-    picture = lines(panels, "pages fetched", "share of URLs in common", own_axes=True, ylim=(0, 1.02))
-    head = ["topic", "R", "at R/4", "at R/2", "at R"]
+    picture = lines(panels, "pages fetched", "URLs in common, of the union", own_axes=True, ylim=(0, 1.02))
+    head = ["topic", "R", *(f"of {what}, {horizon}" for what in ("the union", "n") for horizon in HORIZONS)]
     return Section("fig-11", "Fig. 11: URLs in common", text, paper, {"fig-11": picture}, table(head, rows))
 
 
-def _overlap(study: ApprenticeStudy, topic: str, pages: int) -> Figure:
-    at, values = losses.overlaps(study, topic, HALVED, pages)
+def _overlap(study: ApprenticeStudy, topic: str, pages: int, how: losses.Overlap) -> Figure:
+    at, values = losses.overlaps(study, topic, HALVED, pages, how)
     return values[-1] if at and at[-1] == pages else None
 
 
 def fig_12(study: ApprenticeStudy) -> Section:
     """The loss of the recall crawler."""
-    panels, rows = {}, []
-    for topic, size in study.sizes.items():
+    panels, rows, base = {}, [], study.plan.baseline_of(RECALL)
+    for topic in study.sizes:
         panels[topic] = [
-            PanelLine("baseline", *lost_so_far(study, topic, BASELINE, halved=True, like=RECALL)),
+            PanelLine("baseline", *lost_so_far(study, topic, base, halved=True, like=RECALL)),
             PanelLine("recall", *lost_so_far(study, topic, RECALL, halved=True, like=RECALL)),
             PanelLine("apprentice", *lost_so_far(study, topic, HALVED, halved=True, like=RECALL)),
         ]
-        n = size // 2
-        side = losses.runs_of(study, topic, RECALL)
-        told = [
-            mean(losses.losses(study, topic, name, n, "truth", side, halved=True))
-            for name in (BASELINE, RECALL, HALVED)
-        ]
-        rows.append([topic, *map(share, told), _between(told)])
+        cells: list[str] = []
+        for n in losses.horizons(study, topic):
+            side = losses.runs_of(study, topic, RECALL)
+            told = [
+                mean(losses.losses(study, topic, name, n, "truth", side, halved=True))
+                for name in (base, RECALL, HALVED)
+            ]  # fmt: skip
+            cells += [*map(share, told), _between(told)]
+        rows.append([topic, *cells])
     text = (
         "The recall crawler is the same apprentice, kept within the first R pages that the baseline fetched; it can "
         f"only fetch them in a better order. Mean over {runs_text(study.plan.side_runs)}; half B counts. Table: loss "
-        "by truth at R/2."
+        "by truth."
     )
     paper = "the recall crawler lies between the baseline and the apprentice, and meets the baseline at the end."
     picture = lines(panels, "pages of half B fetched", "pages lost (sum of 1 - Pr)", own_axes=True, ylim=(0, None))
-    head = ["topic", "baseline", "recall crawler", "apprentice", "between?"]
+    columns = ("baseline", "recall crawler", "apprentice", "between?")
+    head = ["topic", *(f"{column}, {horizon}" for horizon in HORIZONS for column in columns)]
     return Section("fig-12", "Fig. 12: the recall crawler", text, paper, {"fig-12": picture}, table(head, rows))
 
 
@@ -147,7 +153,7 @@ def fig_14(study: ApprenticeStudy) -> Section:
     panels, rows, marks = {}, [], {}
     for topic, size in study.sizes.items():
         panels[topic] = [
-            PanelLine("baseline", *lost_so_far(study, topic, BASELINE, like=SWITCHED)),
+            PanelLine("baseline", *lost_so_far(study, topic, study.plan.baseline_of(SWITCHED), like=SWITCHED)),
             PanelLine("apprentice", *lost_so_far(study, topic, SWITCHED)),
         ]
         marks[topic] = size // 2
@@ -175,14 +181,18 @@ def fig_14(study: ApprenticeStudy) -> Section:
 def batches(study: ApprenticeStudy) -> Section:
     """Loss reduction by the size of a batch."""
     usual = Spec.parse(study.plan.apprentice).options.get("batch", USUAL_BATCH)
-    names = {f"batch {usual}": ONLINE, **{f"{batch}": f"batch-{batch}" for batch in BATCHES}}
+    courses = [
+        CrawlCourse(f"batch {usual}", ONLINE),
+        *(CrawlCourse(f"batch {each}", f"batch-{each}") for each in BATCHES),
+    ]
     text = (
-        "Never trained beforehand, retrained after each batch of so many pages: loss reduction against best-first by "
-        f"truth, at R and at 2R, mean over {runs_text(study.plan.side_runs)}. Topics with R > {study.plan.large}; with "
-        "a batch that is larger than the crawl it never learns."
+        "Never trained beforehand, retrained after each batch of so many pages: loss reduction against best-first, "
+        f"mean over {runs_text(study.plan.side_runs)}. Topics with R > {study.plan.large}; with a batch that is larger "
+        "than the crawl it never learns."
     )
     paper = "batches of some thousand pages sufficed; retraining every 100 was expected to show a gradual effect."
-    return Section("batches", "§3.7: how often to learn", text, paper, table=_variants(study, names, (1, 2)))
+    tables = side_tables(study, courses, large=True)
+    return Section("batches", "§3.7: how often to learn", text, paper, table=tables)
 
 
 def features(study: ApprenticeStudy) -> Section:
@@ -193,11 +203,12 @@ def features(study: ApprenticeStudy) -> Section:
         micro = [share(None if each is None else each[2]) for each in told]
         rows.append([topic, *micro, *(share(balanced(each)) for each in told)])
     head = ["topic", "all, words", "+ topic", "+ co-citation", "balanced, words", "+ topic", "+ co-citation"]
-    crawled = _variants(study, {"words": ONLINE, **{f"+ {name}": name for name in FEATURES}}, (1,))
+    courses = [CrawlCourse("words", ONLINE), *(CrawlCourse(f"+ {name}", name) for name in FEATURES)]
+    crawled = side_tables(study, courses, large=True)
     text = (
-        "Two further features: the name of the source's best class, and <high,d>, <low,d> of judged neighbours. First "
-        f"offline: accuracy of <t,d> at d_max = {USUAL} without and with them, over instances found before their "
-        "target was fetched. Then crawled, never trained beforehand: loss reduction by truth at R, "
+        "Two further features: the name of the source's best class, and <high,d>, <low,d> of judged neighbours that "
+        f"lead to other pages. First offline: accuracy of <t,d> at d_max = {USUAL} without and with them, over "
+        "instances found before their target was fetched. Then crawled, never trained beforehand: loss reduction, "
         f"{runs_text(study.plan.side_runs)}, topics with R > {study.plan.large}. The critic of the protocol has two "
         "classes, so the topic feature only says whether the source itself is relevant; the paper's had 482."
     )
@@ -207,34 +218,40 @@ def features(study: ApprenticeStudy) -> Section:
 
 def variants(study: ApprenticeStudy) -> Section:
     """Other learners and labels, in the runs of the side figures."""
-    kinds, most = ["", *(f", {name}" for name in VARIANTS)], study.plan.side_runs
-    before, later = [], []
-    for topic, size in study.sizes.items():
-        half = [
-            losses.reduction_of(study, topic, f"{HALVED}{kind}", size // 2, "truth", halved=True, most=most)
-            for kind in kinds
-        ]
-        online = [losses.reduction_of(study, topic, f"{ONLINE}{kind}", size, "truth", most=most) for kind in kinds]
-        before.append([topic, *map(share, _told_good(study, topic)), *(str(replace(e, half=None)) for e in half)])
-        later.append([topic, *(str(replace(each, half=None)) for each in online)])
-    names = ["as above", *VARIANTS]
-    first = table(["beforehand, at R/2", "told good, raw", "calibrated", *names], before)
-    second = table(["online, at R", *names], later)
+    first = table(
+        ["topic", "told good, raw", "calibrated"],
+        [[topic, *map(share, _told_good(study, topic))] for topic in study.sizes],
+    )
+    kinds = {"as above": "", **{name: f", {name}" for name in VARIANTS}}
+    courses = [
+        CrawlCourse(f"{name}: {how}", f"{crawl}{kind}", crawl == HALVED)
+        for name, kind in kinds.items()
+        for how, crawl in (("beforehand", HALVED), ("online", ONLINE))
+    ]
+    return Section(
+        "variants", "Other learners and labels", _variants_text(study), PRINTED,
+        table=f"{first}\n\n{side_tables(study, courses)}",
+    )  # fmt: skip
+
+
+PRINTED = (
+    "naive Bayes, priority from the page on which a link was first found, and the scores of an uncalibrated critic, "
+    "near 0 or 1, as labels; regression was wished for."
+)
+
+
+def _variants_text(study: ApprenticeStudy) -> str:
     listed = "; ".join(
-        f"*{name}*: `{spec or study.plan.apprentice}`, {kind} labels" for name, (spec, kind) in VARIANTS.items()
+        f"*{name}*: `{set_up.spec}`, {set_up.labels}, against *{set_up.baseline}*" for name, set_up in VARIANTS.items()
     )
-    text = (
+    return (
         "*Told good*: the share of the pages with the label, in the baseline's crawls, that the critic puts above .5, "
-        "before and after its calibration. Then loss reduction by truth as in the first table, beforehand at R/2 and "
-        f"online at R, mean over {runs_text(most)}. {listed}. The apprentice of the other sections was chosen among "
-        "about fifteen settings by tries on the first run of most of these topics, so its figures on that run are too "
-        "good."
+        "before and after its calibration. Then loss reduction as in the first tables, mean over "
+        f"{runs_text(study.plan.side_runs)}. Each apprentice is compared with the baseline of its own policy that goes "
+        "by the scores it is taught, and was trained on the pages of that baseline. By the critic loss is 1 - that "
+        f"score. {listed}. The apprentice of the other sections was chosen among about fifteen settings by tries on "
+        "the first run of most of these topics, so its figures on that run are too good."
     )
-    paper = (
-        "naive Bayes, priority from the page on which a link was first found, and the scores of an uncalibrated "
-        "critic, near 0 or 1, as labels; regression was wished for."
-    )
-    return Section("variants", "Other learners and labels", text, paper, table=f"{first}\n\n{second}")
 
 
 def _told_good(study: ApprenticeStudy, topic: str) -> list[Figure]:
@@ -243,20 +260,3 @@ def _told_good(study: ApprenticeStudy, topic: str) -> list[Figure]:
     truth = np.concatenate([crawl.relevant for crawl in crawls])
     seen = [np.concatenate([crawl.raw for crawl in crawls]), np.concatenate([crawl.expected for crawl in crawls])]
     return [float((each[truth] > 0.5).mean()) if truth.any() else None for each in seen]
-
-
-def _variants(study: ApprenticeStudy, names: Mapping[str, str], times: Sequence[int]) -> str:
-    """Loss reduction of several crawls in the same runs, at one or two times R."""
-    rows = []
-    for topic, size in study.sizes.items():
-        if not study.plan.is_large(size):
-            continue
-        cells = [
-            str(losses.reduction_of(study, topic, name, n * size, "truth", most=study.plan.side_runs))
-            for n in times
-            for name in names.values()
-        ]
-        rows.append([topic, f"{size:,}", *cells])
-    places = {1: "at R", 2: "at 2R"}
-    head = ["topic", "R", *(f"{name}, {places[n]}" for n in times for name in names)]
-    return table(head, rows) if rows else f"No topic has more than {study.plan.large} pages."

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -217,11 +217,11 @@ def within(lab: Laboratory, pages: Sequence[Page]) -> Scope:
     return Scope(within="list", seeds=inside.union(leading))
 
 
-class CalibratedCritic:
-    """A critic whose raw score is its calibrated relevance. So a learner is taught the number that guides the crawl."""
+class OneScoreCritic:
+    """A critic with one score, the raw or the calibrated one. So a learner is taught what guides the crawl."""
 
-    def __init__(self, critic: Critic) -> None:
-        self._critic = critic
+    def __init__(self, critic: Critic, score: Literal["raw", "calibrated"]) -> None:
+        self._critic, self._raw = critic, score == "raw"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -239,7 +239,10 @@ class CalibratedCritic:
         self._critic.fit(pages, labels)
 
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
-        return [replace(judgement, raw=judgement.relevance) for judgement in self._critic.judge(pages)]
+        judged = self._critic.judge(pages)
+        if self._raw:
+            return [replace(judgement, relevance=judgement.raw) for judgement in judged]
+        return [replace(judgement, raw=judgement.relevance) for judgement in judged]
 
 
 class FrozenStrategy:

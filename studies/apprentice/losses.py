@@ -5,11 +5,14 @@ critic the mean of 1 - Pr. For crawls trained beforehand on half A only the page
 baseline beside them; n is always the number of all pages fetched.
 
     loss reduction = 1 - loss / loss of the baseline in the same run
+
+The baseline of a crawl has its policy and goes by the scores that the crawl was taught (set_ups.py). All crawls are
+compared at the same horizons: R/4, R/2 and R pages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -19,9 +22,11 @@ from numpy.typing import NDArray
 from forager.types import Floats, Mask, Url
 from forager_lab.metrics import Figure, half_width, mean
 from studies.apprentice.crawls import CrawledPages
-from studies.apprentice.study import BASELINE, ApprenticeStudy
+from studies.apprentice.study import ApprenticeStudy
 
 By: TypeAlias = Literal["truth", "critic"]
+BOTH: tuple[By, ...] = ("truth", "critic")
+HORIZONS = {"R/4": 4, "R/2": 2, "R": 1}  # R is divided by this
 POINTS = 60  # of a curve
 Reals: TypeAlias = NDArray[np.float64]
 
@@ -80,17 +85,23 @@ def reduction_of(
     first: int = 0,
     most: int | None = None,
 ) -> MeanOverRuns:
-    """The loss reduction: mean over the runs that have this crawl, without the `first` ones.
+    """The loss reduction against its baseline: mean over the runs that have this crawl, without the `first` ones.
 
     `most`: only so many runs are looked at. `halved`: only half B counts. If the baseline of some run lost nothing,
     that run has no reduction; then the result is the reduction of the mean losses.
     """
     runs = runs_of(study, topic, name)[first:most]
-    ours, theirs = (losses(study, topic, each, pages, by, runs, halved=halved) for each in (name, BASELINE))
+    pair = name, study.plan.baseline_of(name)
+    ours, theirs = (losses(study, topic, each, pages, by, runs, halved=halved) for each in pair)
     found = [reduction(mine, base) for mine, base in zip(ours, theirs, strict=True)]
     if None in found and None not in ours and None not in theirs:
         return MeanOverRuns(reduction(mean(ours), mean(theirs)), None, of_means=True)
     return MeanOverRuns(mean(found), half_width(found))
+
+
+def horizons(study: ApprenticeStudy, topic: str) -> list[int]:
+    """Numbers of pages at which the crawls of a topic are compared."""
+    return [max(1, study.sizes[topic] // part) for part in HORIZONS.values()]
 
 
 def losses(
@@ -107,19 +118,6 @@ def pages_counted(study: ApprenticeStudy, topic: str, name: str, pages: int) -> 
     """Pages of half B among the first so many, mean over the runs."""
     runs = runs_of(study, topic, name)
     return float(np.mean([counted(study.crawls[topic, run, name], study.halves[run])[:pages].sum() for run in runs]))
-
-
-def late_reduction(study: ApprenticeStudy, topic: str, name: str, first: int, last: int) -> MeanOverRuns:
-    """The loss reduction by truth among the pages from one place of the crawl to another."""
-    runs = runs_of(study, topic, name)
-    found = [
-        reduction(
-            slope(study.crawls[topic, run, name], first, last, "truth"),
-            slope(study.crawls[topic, run, BASELINE], first, last, "truth"),
-        )
-        for run in runs
-    ]
-    return MeanOverRuns(mean(found), half_width(found))
 
 
 # ---- curves ---------------------------------------------------------------------------------------------------------
@@ -152,14 +150,26 @@ def overlap(ours: CrawledPages, theirs: CrawledPages, pages: int) -> float:
     return len({*ours.order[:pages]} & {*theirs.order[:pages]}) / pages
 
 
-def overlaps(study: ApprenticeStudy, topic: str, name: str, pages: int) -> tuple[list[int], list[float]]:
+def union_overlap(ours: CrawledPages, theirs: CrawledPages, pages: int) -> float:
+    """As the paper has it: of all pages that are among the first so many of either crawl, the share in both."""
+    one, other = {*ours.order[:pages]}, {*theirs.order[:pages]}
+    return len(one & other) / len(one | other)
+
+
+Overlap: TypeAlias = Callable[[CrawledPages, CrawledPages, int], float]
+
+
+def overlaps(study: ApprenticeStudy, topic: str, name: str, pages: int, how: Overlap) -> tuple[list[int], list[float]]:
     """A curve: the overlap with the baseline along the crawl, mean over the runs."""
-    pairs = [
-        (study.crawls[topic, run, name], study.crawls[topic, run, BASELINE])
-        for run in runs_of(study, topic, name)
-    ]  # fmt: skip
+    pairs = _pairs(study, topic, name)
     at = places(min([pages, *(len(ours.order) for ours, _ in pairs)]))
-    return at, [float(np.mean([overlap(*pair, n) for pair in pairs])) for n in at]
+    return at, [float(np.mean([how(*pair, n) for pair in pairs])) for n in at]
+
+
+def _pairs(study: ApprenticeStudy, topic: str, name: str) -> list[tuple[CrawledPages, CrawledPages]]:
+    """The crawl of this name and its baseline, for each run."""
+    base = study.plan.baseline_of(name)
+    return [(study.crawls[topic, run, name], study.crawls[topic, run, base]) for run in runs_of(study, topic, name)]
 
 
 def slope(crawled: CrawledPages, first: int, last: int, by: By) -> Figure:
@@ -180,10 +190,7 @@ def around_switch(study: ApprenticeStudy, topic: str, name: str, by: By) -> Loss
     """The loss before and after the apprentice was switched on, in this crawl."""
     at = max(1, study.sizes[topic] // 2)
     reach = max(1, at // 2)
-    crawls = [
-        (study.crawls[topic, run, name], study.crawls[topic, run, BASELINE])
-        for run in runs_of(study, topic, name)
-    ]  # fmt: skip
+    crawls = _pairs(study, topic, name)
     return LossAroundSwitch(
         mean([slope(ours, at - reach, at, by) for ours, _ in crawls]),
         mean([slope(ours, at, at + reach, by) for ours, _ in crawls]),

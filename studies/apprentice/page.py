@@ -1,4 +1,4 @@
-"""The page of the study: its introduction, the table of loss reduction, and figures 4 to 9.
+"""The page of the study: its introduction, the tables of loss reduction, and figures 4 to 9.
 
 The texts in the code say what is shown, how it is defined and what the paper reported. What the figures mean is written
 by hand, in docs/lab/apprentice-reading.toml. The sections on later crawls are in `crawl_sections`.
@@ -6,19 +6,19 @@ by hand, in docs/lab/apprentice-reading.toml. The sections on later crawls are i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
-from forager_lab.metrics import mean
 from forager_lab.plots import BLUE, BROWN, GREEN, GREY, OLIVE, ORANGE, PINK, PURPLE, RED, TEAL
 from studies.apprentice import losses
+from studies.apprentice.courses import CrawlCourse, course_table, reductions
 from studies.apprentice.crawl_sections import batches, features, fig_10, fig_11, fig_12, fig_13, fig_14, variants
-from studies.apprentice.losses import By, MeanOverRuns, histogram
+from studies.apprentice.losses import HORIZONS, MeanOverRuns, histogram
 from studies.apprentice.offline import D_MAX, FEWEST, KINDS, OFFSETS, USUAL, balanced
-from studies.apprentice.study import BASELINE, HALVED, ONLINE, STEERED, STEERED_BY, WHOLE, ApprenticeStudy
+from studies.apprentice.set_ups import BASELINE, HALVED, ONLINE, STEERED, STEERED_BY, WHOLE
+from studies.apprentice.study import ApprenticeStudy
 from studies.page import (
     PanelLine,
     Section,
@@ -41,7 +41,8 @@ sample for the critic and its own three pages to start from ([the protocol](READ
 topic; ± is the half width of the 95 % interval of a mean over runs (Student's t). The baseline is `best-first`, the
 critic `{critic}`, the apprentice
 `{apprentice}`, which is taught the critic's calibrated
-relevance of each page. The last section has the apprentice as the paper prints it.
+relevance of each page. The last section has the apprentice as the paper prints it. Every crawl is compared with a
+baseline that does the same with a link found again and goes by the same scores, at the same numbers of pages.
 
 The paper crawled the open web, where two crawls hardly ever meet the same page. In a closed web an apprentice trained
 beforehand would be tested on pages that it was trained on. So here it sees only links to a random half A of the web's
@@ -49,7 +50,6 @@ pages, and only the other half, B, counts. The undivided figure beside it is mar
 BEFOREHAND_GOAL, ONLINE_GOAL = 0.30, 0.20
 CHOSEN_ON = 1  # the first run was looked at when the apprentice's settings were chosen
 STEERED_ON = 3  # so were the first three runs, for the steered one
-BOTH: tuple[By, ...] = ("truth", "critic")
 _TAG_COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, TEAL, PINK, BROWN, OLIVE)
 
 
@@ -91,78 +91,61 @@ def sections(study: ApprenticeStudy) -> list[Section]:
 
 # ---- loss reduction -------------------------------------------------------------------------------------------------
 
-# By truth, by the critic, and by truth without the first runs, on which settings were chosen.
-_Reductions: TypeAlias = tuple[MeanOverRuns, MeanOverRuns, MeanOverRuns]
+BEFOREHAND = CrawlCourse("beforehand", HALVED, halved=True)
+UNDIVIDED, NEVER_BEFORE, STEERING = (
+    CrawlCourse("undivided\\*", WHOLE),
+    CrawlCourse("online", ONLINE),
+    CrawlCourse("steered", STEERED),
+)
+CHOSEN = {BEFOREHAND: CHOSEN_ON, UNDIVIDED: CHOSEN_ON, NEVER_BEFORE: CHOSEN_ON, STEERING: STEERED_ON}
 
 
 def summary(study: ApprenticeStudy) -> Section:
-    """The table of loss reduction."""
-    sizes = study.sizes.items()
-    before = {topic: _reductions(study, topic, HALVED, size // 2, CHOSEN_ON, halved=True) for topic, size in sizes}
-    online = {topic: _reductions(study, topic, ONLINE, size, CHOSEN_ON) for topic, size in sizes}
-    steered = {topic: _reductions(study, topic, STEERED, size, STEERED_ON) for topic, size in sizes}
-    rows = []
-    for topic, size in sizes:
-        n = size // 2
-        base = mean(losses.losses(study, topic, BASELINE, n, "truth", range(study.plan.runs), halved=True))
-        counted = f"{losses.pages_counted(study, topic, HALVED, n):.0f}"
-        whole = [losses.reduction_of(study, topic, WHOLE, n, by) for by in BOTH]
-        late = losses.late_reduction(study, topic, ONLINE, n, size)
-        found = [*before[topic], counted, *whole, *online[topic], late, *steered[topic]]
-        rows.append([topic, f"{size:,}", share(base), *map(str, found)])
-    head = [
-        "topic", "R", "baseline's loss, B", "**beforehand**, truth", "critic", "truth, runs 2 on", "pages of B",
-        "undivided*, truth", "critic", "**online** at R, truth", "critic", "truth, runs 2 on", "R/2 to R, truth",
-        "**steered** at R, truth", "critic", "truth, runs 4 on",
-    ]  # fmt: skip
-    text = _summary_text(study, before, online, steered)
+    """The tables of loss reduction."""
+    tables = "\n\n".join(course_table(study, course, first) for course, first in CHOSEN.items())
     paper = "loss cut by 30 to 90 %, typically 30 to 60 %, trained beforehand on the pages of a baseline crawl."
-    return Section("summary", "Loss reduction", text, paper, table=table(head, rows))
+    return Section("summary", "Loss reduction", _summary_text(study), paper, table=tables)
 
 
-def _reductions(
-    study: ApprenticeStudy, topic: str, name: str, pages: int, first: int, *, halved: bool = False
-) -> _Reductions:
-    truth, critic = (losses.reduction_of(study, topic, name, pages, by, halved=halved) for by in BOTH)
-    return truth, critic, losses.reduction_of(study, topic, name, pages, "truth", halved=halved, first=first)
-
-
-def _summary_text(
-    study: ApprenticeStudy,
-    before: Mapping[str, _Reductions],
-    online: Mapping[str, _Reductions],
-    steered: Mapping[str, _Reductions],
-) -> str:
+def _summary_text(study: ApprenticeStudy) -> str:
     large = [topic for topic, size in study.sizes.items() if study.plan.is_large(size)]
     which = f" with R > {study.plan.large}"
     return (
-        "Loss reduction against best-first, 1 - loss / loss of best-first, in percent: mean over "
-        f"{runs_text(study.plan.runs)} with the half width of its 95 % interval. *Beforehand*: trained on instances "
+        "Loss reduction against best-first, 1 - loss / loss of best-first, in percent, at R/4, R/2 and R pages: mean "
+        f"over {runs_text(study.plan.runs)} with the half width of its 95 % interval. Best-first does the same as the "
+        "apprentice with a link that is found again. *Beforehand*: trained on instances "
         "whose targets lie in a random half A of the web's pages, then crawled without learning more; loss among the "
-        "pages of the other half, B, that are among the first R/2 fetched. *Undivided*, marked * because it is "
+        "pages of the other half, B, that are among the first fetched. *Undivided*, marked * because it is "
         "optimistic: trained on all instances, so it was taught about pages that it then finds. *Online*: never "
-        "trained beforehand; loss among the first R pages, and by truth also among the second half of them alone. By "
-        "truth loss is the share of pages without the label, by the critic the mean of 1 - Pr. †: the baseline of some "
-        "run lost nothing, so this is the reduction of the mean losses. "
+        "trained beforehand. By truth loss is the share of pages without the label, by the critic the mean of 1 - Pr. "
+        "†: the baseline of some run lost nothing, so this is the reduction of the mean losses. "
         "*Runs 2 on*: without the first run, on which the apprentice's settings were chosen. "
-        f"{_met('Beforehand', before, BEFOREHAND_GOAL, CHOSEN_ON)} "
-        f"{_met('Online', {topic: online[topic] for topic in large}, ONLINE_GOAL, CHOSEN_ON, which)} *Steered*: "
+        f"{_met(study, BEFOREHAND, list(study.sizes), BEFOREHAND_GOAL)} "
+        f"{_met(study, NEVER_BEFORE, large, ONLINE_GOAL, which)} *Steered*: "
         f"`{STEERED_BY}`, online; it starts from the relevance of the page itself, and combines all pages that link to "
-        "a target. These settings were chosen on the first three runs of the four large topics only. "
-        f"{_met('Steered', {topic: steered[topic] for topic in large}, ONLINE_GOAL, STEERED_ON, which)}"
+        "a target, as its baseline does. These settings were chosen on the first three runs of the four large topics "
+        f"only. {_met(study, STEERING, large, ONLINE_GOAL, which)}"
     )
 
 
-def _met(name: str, found: Mapping[str, _Reductions], goal: float, first: int, which: str = "") -> str:
-    """On how many topics the goal is reached, and on which it is not."""
-    met, met_later = (
-        [topic for topic, each in found.items() if (value := each[at].value) is not None and value >= goal]
-        for at in (0, 2)
+def _met(study: ApprenticeStudy, course: CrawlCourse, topics: Sequence[str], goal: float, which: str = "") -> str:
+    """On how many topics the goal is reached at each horizon, with all runs and without those that chose settings."""
+    first = CHOSEN[course]
+    met, later = np.zeros(len(HORIZONS), int), np.zeros(len(HORIZONS), int)
+    for topic in topics:
+        met += [_reaches(each, goal) for each in reductions(study, topic, course, "truth")]
+        later += [_reaches(each, goal) for each in reductions(study, topic, course, "truth", first=first)]
+    told = [
+        f"{count} at {horizon} ({without})" for horizon, count, without in zip(HORIZONS, met, later, strict=True)
+    ]  # fmt: skip
+    return (
+        f"{course.title.capitalize()}, at least {goal:.0%} by truth is reached, of {len(topics)} topics{which}, on "
+        f"{', '.join(told)}; in brackets without the first {'run' if first == 1 else f'{first} runs'}."
     )
-    missed = [topic for topic in found if topic not in met]
-    told = f"{name}, at least {goal:.0%} by truth is reached on {len(met)} of {len(found)} topics{which}"
-    told += f" ({len(met_later)} without the first {'run' if first == 1 else f'{first} runs'})"
-    return f"{told}; not on {', '.join(missed)}." if missed and met else f"{told}."
+
+
+def _reaches(found: MeanOverRuns, goal: float) -> bool:
+    return found.value is not None and found.value >= goal
 
 
 # ---- figures 4 to 9 -------------------------------------------------------------------------------------------------

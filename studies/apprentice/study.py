@@ -1,31 +1,20 @@
-"""The plan of the study and its crawls: section 3 of the paper, on the topics of a recorded web.
+"""The run of the study: section 3 of the paper, on the topics of a recorded web.
 
-A topic in a run has one critic, one start and one baseline crawl. All its other crawls come from these, and in the
-first run the offline figures too. Each crawl is a part that is kept. The side figures have fewer runs than the table.
+A topic in a run has one critic and one start. It has a baseline crawl for each policy and kind of label (set_ups.py);
+all its other crawls come from these, and in the first run the offline figures too. Each crawl is a part that is kept.
+The side figures have fewer runs than the table.
 
-    baseline       best-first, 2R pages                                    figs. 4, 5; the source of all instances
-    halved         trained on instances with targets in half A, R pages    figs. 10, 11; counted on half B
-    whole          trained on all instances, R pages: optimistic           fig. 10
-    recall         as halved, within the first R pages of the baseline     fig. 12
-    online         never trained beforehand, 2R pages                      section 3.7
-    …, steered     the same with other settings, R pages
-    switched       the baseline for R/2 pages, then the apprentice, R      figs. 13, 14
-    batch-…        online with other batches, 2R pages                     section 3.7
-    topics, …      online with further features, R pages                   section 3.8
-    halved, …      other apprentices and labels, R/2 pages; online, … the same, R pages
-
-The learner is taught the critic's calibrated relevance, the number that guides the baseline too. The raw scores of
-naive Bayes crowd at 0 and 1, and it may give 0 to most pages of a topic; one of the variants shows what such labels do
-to the apprentice.
+The learner is taught the score that guides its baseline too: the critic's calibrated relevance, or in the set-ups with
+raw labels the raw one. The raw scores of naive Bayes crowd at 0 and 1, and it may give 0 to most pages of a topic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -39,114 +28,24 @@ from forager_lab.matrix import KEPT
 from forager_lab.protocol import STARTS, Trial, strategy_for, topic_trial
 from forager_lab.workers import Failed, work
 from studies.apprentice import crawls, offline
-from studies.apprentice.crawls import CalibratedCritic, CrawledPages, CrawlInstances, crawl, gather, trained, within
+from studies.apprentice.crawls import CrawledPages, CrawlInstances, OneScoreCritic, crawl, gather, trained, within
 from studies.apprentice.offline import offline_figures
+from studies.apprentice.set_ups import (
+    BASELINE,
+    CALIBRATED,
+    RECALL,
+    ApprenticePlan,
+    Labels,
+    PlannedCrawl,
+    SetUp,
+    TopicRun,
+    planned_crawls,
+)
 from studies.kept_parts import Key, PartsFolder, code_behind
 
-TOPICS = (
-    "Science.Biology",
-    "Geography",
-    "History",
-    "Everyday_life",
-    "Science.Chemistry",
-    "Religion",
-    "Music",
-    "IT",
-    "Mathematics",
-)
-BASELINE = "best-first"
-APPRENTICE = "apprentice:learner=logistic:combine=best"
-STEERED_BY = "apprentice:trust=1:smoothing=proportional:length=15:combine=noisy-or:batch=25"
-HALVED, WHOLE, RECALL, ONLINE, SWITCHED = "halved", "whole", "recall", "online", "switched"
-STEERED = "online, steered"  # starts from the relevance of the page itself, combines all pages that link to a target
 OFFLINE = "offline"  # the part with the offline figures
 FIRST = 0  # the run whose instances the offline figures are made of
-RAW, CALIBRATED = "raw", "calibrated"  # labels
-USUAL_BATCH, BATCHES = 100, (20, 300, 1000)
-VARIANTS: Mapping[str, tuple[str, str]] = {  # other apprentices and their labels, tried beforehand and online
-    "as printed": ("apprentice", RAW),
-    "calibrated": ("apprentice", CALIBRATED),
-    "smoothed": ("apprentice:smoothing=proportional:length=30:combine=best", CALIBRATED),
-    "plain words": (f"{APPRENTICE}:features=words", CALIBRATED),
-    "raw labels": ("", RAW),  # the apprentice of the plan
-}
-FEATURES: Mapping[str, Mapping[str, object]] = {
-    "topics": {"topics": 1},
-    "cocitation": {"cocitation": True},
-}
-
-
-@dataclass(frozen=True)
-class ApprenticePlan:
-    """What is studied, on what."""
-
-    web: str
-    topics: tuple[str, ...] = TOPICS
-    apprentice: str = APPRENTICE
-    critic: str = "naive-bayes"
-    runs: int = 5
-    side_runs: int = 2  # of the side figures
-    large: int = 300  # a topic with more pages leaves time to learn on the way
-    instances: int = 20_000  # offline figures are made of at most so many
-    splits: int = 3  # of them, into those to learn from and those to test on
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.runs < 1 or self.side_runs < 1 or not self.topics:
-            raise ForagerError("--runs and --side-runs must be at least 1, and --topics must name at least one")
-
-    def is_large(self, pages: int) -> bool:
-        """Whether a topic of so many pages leaves time to learn on the way."""
-        return pages > self.large
-
-
-@dataclass(frozen=True)
-class PlannedCrawl:
-    """A crawl of the study: what its strategy is, how it is trained, and how far it goes."""
-
-    name: str
-    pages: int
-    taught: Literal["half", "all"] | None = None  # beforehand: by instances with targets in half A, or by all
-    options: Mapping[str, object] = field(default_factory=dict)  # of the apprentice, beyond those of the plan
-    watch: int | None = None
-    labels: str = CALIBRATED  # what the learner is taught of a page
-    spec: str = ""  # of another apprentice than the plan's
-
-
-@dataclass(frozen=True)
-class TopicRun:
-    """A topic in a run. One process makes all its crawls."""
-
-    topic: str
-    run: int
-    pages: int  # of the topic: R
-
-    def __str__(self) -> str:
-        return f"{self.topic} · run {self.run}"
-
-
-def planned_crawls(plan: ApprenticePlan, topic_run: TopicRun) -> list[PlannedCrawl]:
-    """The crawls of a topic in a run, the baseline first."""
-    size = topic_run.pages
-    found = [
-        PlannedCrawl(BASELINE, 2 * size),
-        PlannedCrawl(HALVED, size, "half"),
-        PlannedCrawl(WHOLE, size, "all"),
-        PlannedCrawl(ONLINE, 2 * size),
-        PlannedCrawl(STEERED, size, spec=STEERED_BY),
-    ]
-    if topic_run.run >= plan.side_runs:
-        return found
-    start = max(1, size // 2)
-    found.append(PlannedCrawl(RECALL, size, "half"))
-    found.append(PlannedCrawl(SWITCHED, size, options={"batch": start, "combine": "best"}, watch=start))
-    for name, (spec, labels) in VARIANTS.items():
-        found.append(PlannedCrawl(f"{HALVED}, {name}", size // 2, "half", labels=labels, spec=spec))
-        found.append(PlannedCrawl(f"{ONLINE}, {name}", size, labels=labels, spec=spec))
-    if plan.is_large(size):
-        found += [PlannedCrawl(f"batch-{batch}", 2 * size, options={"batch": batch}) for batch in BATCHES]
-        found += [PlannedCrawl(name, size, options=options) for name, options in FEATURES.items()]
-    return found
+RULES = 2  # raised when the same plan means other crawls: parts made by earlier rules are not used
 
 
 # ---- a topic in a run -----------------------------------------------------------------------------------------------
@@ -156,10 +55,11 @@ class TopicRunCrawler:
     """Makes the crawls of a topic in a run. What they share is made when it is first needed."""
 
     def __init__(
-        self, plan: ApprenticePlan, topic_run: TopicRun, lab: Laboratory, baseline: CrawledPages | None = None
+        self, plan: ApprenticePlan, topic_run: TopicRun, lab: Laboratory, baselines: Mapping[str, CrawledPages]
     ) -> None:
         self.plan, self.topic_run, self.lab = plan, topic_run, lab
-        self._baseline = baseline
+        self.baselines = dict(baselines)  # by name; those that are made are added
+        self._instances: dict[str, CrawlInstances] = {}  # of the baseline asked for last: they are large
 
     @cached_property
     def trial(self) -> Trial:
@@ -167,27 +67,16 @@ class TopicRunCrawler:
         critic = Spec.parse(self.plan.critic)
         return topic_trial(self.lab, self.topic_run.topic, critic, run=self.topic_run.run, seed=self.plan.seed)
 
-    @cached_property
-    def baseline(self) -> CrawledPages:
-        """The baseline crawl."""
-        if self._baseline is not None:
-            return self._baseline
-        return crawl(self.lab, self.trial, strategy_for(self.lab, self.trial, Spec(BASELINE)), 2 * self.topic_run.pages)
+    def classroom(self, labels: Labels) -> Trial:
+        """The trial with one score only, the raw or the calibrated one: crawls go by it, learners are taught it."""
+        return replace(self.trial, critic=OneScoreCritic(self.trial.critic, labels))
 
-    @cached_property
-    def classroom(self) -> Trial:
-        """The trial for learners: its raw scores are calibrated."""
-        return replace(self.trial, critic=CalibratedCritic(self.trial.critic))
-
-    @cached_property
-    def instances(self) -> CrawlInstances:
-        """Of the baseline crawl, with calibrated labels."""
-        return gather(self.lab, self.classroom, self.baseline.order)
-
-    @cached_property
-    def raw_instances(self) -> CrawlInstances:
-        """Of the baseline crawl, with raw labels."""
-        return gather(self.lab, self.trial, self.baseline.order)
+    def instances(self, set_up: SetUp) -> CrawlInstances:
+        """Of the baseline of a set-up, with its labels."""
+        if set_up.baseline not in self._instances:
+            order = self.baselines[set_up.baseline].order
+            self._instances = {set_up.baseline: gather(self.lab, self.classroom(set_up.labels), order)}
+        return self._instances[set_up.baseline]
 
     def of_half(self, instances: CrawlInstances) -> CrawlInstances:
         """Those whose targets are in half A."""
@@ -197,22 +86,24 @@ class TopicRunCrawler:
 
     def crawl(self, planned: PlannedCrawl) -> CrawledPages:
         """Make this crawl."""
-        if planned.name == BASELINE:
-            return self.baseline
-        lab, trial = self.lab, self._trial(planned)
-        spec = Spec.parse(planned.spec or self.plan.apprentice)
-        chosen = Spec(spec.name, {**spec.options, **planned.options})
+        lab, trial, spec = self.lab, self._trial(planned), planned.strategy
         if planned.taught is None:
-            return crawl(lab, trial, strategy_for(lab, trial, chosen), planned.pages, watch=planned.watch)
-        instances = self.raw_instances if planned.labels == RAW else self.instances
+            found = crawl(lab, trial, strategy_for(lab, trial, spec), planned.pages, watch=planned.watch)
+            if spec.name == BASELINE:
+                self.baselines[planned.name] = found
+            return found
+        instances = self.instances(planned.set_up)
         lesson = self.of_half(instances) if planned.taught == "half" else instances
-        return crawl(lab, trial, trained(lab, trial, chosen, lesson), planned.pages)
+        return crawl(lab, trial, trained(lab, trial, spec, lesson), planned.pages)
 
     def _trial(self, planned: PlannedCrawl) -> Trial:
-        taught = self.trial if planned.labels == RAW else self.classroom
+        if planned.strategy.name == BASELINE and planned.set_up.labels == CALIBRATED:
+            return self.trial  # it is taught nothing; so its record has both scores
+        trial = self.classroom(planned.set_up.labels)
         if planned.name != RECALL:
-            return taught
-        return replace(taught, scope=within(self.lab, [visit.page for visit in self.instances.visits[: planned.pages]]))
+            return trial
+        visits = self.instances(planned.set_up).visits[: planned.pages]
+        return replace(trial, scope=within(self.lab, [visit.page for visit in visits]))
 
 
 def half_of(lab: Laboratory, plan: ApprenticePlan, run: int) -> frozenset[Url]:
@@ -221,40 +112,44 @@ def half_of(lab: Laboratory, plan: ApprenticePlan, run: int) -> frozenset[Url]:
 
 
 def key_of(plan: ApprenticePlan, content: str, topic_run: TopicRun, part: PlannedCrawl | str) -> Key:
-    """All that determines a part. The baseline is the same for any apprentice."""
+    """All that determines a part. A baseline is the same for any apprentice."""
     known: dict[str, Any] = {
         "web": content, "topic": topic_run.topic, "run": topic_run.run, "critic": plan.critic, "seed": plan.seed,
+        "rules": RULES,
     }  # fmt: skip
     if isinstance(part, str):
         return {**known, "part": part, "instances": plan.instances, "splits": plan.splits}
-    strategy = BASELINE if part.name == BASELINE else str(Spec.parse(part.spec or plan.apprentice))
     return {
-        **known, "part": part.name, "pages": part.pages, "taught": part.taught, "options": dict(part.options),
-        "watch": part.watch, "labels": part.labels, "strategy": strategy,
+        **known, "part": part.name, "pages": part.pages, "taught": part.taught, "strategy": str(part.strategy),
+        "watch": part.watch, "labels": part.set_up.labels,
     }  # fmt: skip
 
 
 def make_missing(plan: ApprenticePlan, folder: PartsFolder, content: str, topic_run: TopicRun) -> int:
     """Make all parts of a topic in a run that are missing; returns how many were made."""
     lab, made = laboratory(plan.web), 0
-    planned = planned_crawls(plan, topic_run)
-    before = folder.read(key_of(plan, content, topic_run, planned[0]))
-    crawler = TopicRunCrawler(plan, topic_run, lab, CrawledPages.from_parts(before) if before else None)
-    for each in planned:
+    crawler = TopicRunCrawler(plan, topic_run, lab, {})
+    for each in planned_crawls(plan, topic_run):
         key = key_of(plan, content, topic_run, each)
-        if folder.read(key) is None:
+        kept = folder.read(key)
+        if kept is None:
             folder.write(key, crawler.crawl(each).parts())
             made += 1
+        elif each.strategy.name == BASELINE:
+            crawler.baselines[each.name] = CrawledPages.from_parts(kept)
     key = key_of(plan, content, topic_run, OFFLINE)
     if topic_run.run == FIRST and folder.read(key) is None:
-        classes = crawler.trial.critic.classes
-        found = offline_figures(
-            crawler.instances, classes, most=plan.instances, seeds=plan.splits, seed=plan.seed
-        )  # fmt: skip
-        folder.write(key, {"figures": found})
+        folder.write(key, {"figures": _offline(plan, crawler)})
         made += 1
     lab.cache.write()
     return made
+
+
+def _offline(plan: ApprenticePlan, crawler: TopicRunCrawler) -> Mapping[str, Any]:
+    instances = crawler.instances(SetUp(BASELINE))
+    return offline_figures(
+        instances, crawler.trial.critic.classes, most=plan.instances, seeds=plan.splits, seed=plan.seed
+    )  # fmt: skip
 
 
 # ---- all of them ----------------------------------------------------------------------------------------------------

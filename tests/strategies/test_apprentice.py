@@ -16,6 +16,7 @@ from forager.errors import ForagerError
 from forager.store import models
 from forager.strategies.apprentice import Apprentice
 from forager.strategies.apprentice import strategy as apprentice
+from forager.strategies.apprentice.windows import WindowChoice
 from forager.types import (
     NEVER,
     Evidence,
@@ -301,6 +302,81 @@ def test_explains_topics_and_neighbours() -> None:
     seen = replace(visit(0.9), known=replace(visit().known, relevance=np.array([np.nan, 0.9], np.float32)))
     names = {name for name, _ in strategy.explain(seen, 0)}
     assert {"topic Birds", "topic Birds.Song", "relevant link at 2"} <= names
+
+
+# ---- words at neighbouring offsets, and the width of the window
+
+
+def test_a_word_counts_beside_its_place() -> None:
+    """Birds were learnt at -1 only. At -2 they tell something if what they count is spread."""
+    there = visit(markup="<p>birds</p><p>of</p><p><a href=x>x</a></p>")
+    told = {}
+    for spread in (0.0, 0.5):
+        strategy = trained(spread=spread, d_max=2)
+        told[spread] = dict(strategy.explain(there, 0))["birds at -2"]
+    assert told[0.0] == 0 < told[0.5]
+    again = learner(spread=0.5, d_max=2).from_parts(strategy.parts())
+    assert np.array_equal(again.score(there).scores, strategy.score(there).scores)
+    with pytest.raises(ForagerError, match="side by side"):
+        learner(d_max=2).from_parts(strategy.parts())
+
+
+def far_lesson(strategy: Apprentice, seed: int, tells: str) -> Evidence:
+    """Links of which either the anchor or a word two leaves away tells where they lead; the other word is chance."""
+    draw = np.random.default_rng(seed)
+    high = np.arange(20) % 2
+    rows = []
+    for good in high.tolist():
+        chance = int(draw.integers(2))
+        anchor, far = (good, chance) if tells == "anchor" else (chance, good)
+        page = f"<p>{('stone', 'bird')[far]}</p><p>x</p><p><a href=v>{('rock', 'wing')[anchor]}</a></p>"
+        rows.append(clues_of(strategy, visit(markup=page)))
+    return Evidence(Ragged.concat(rows), high.astype(np.float32), np.full(20, 0.5, np.float32))
+
+
+def choosing(tells: str) -> Apprentice:
+    strategy = learner(choose_window=True, d_max=2, batch=1)
+    for seed in range(8):
+        strategy.observe(visit(), far_lesson(strategy, seed, tells))
+    return strategy
+
+
+def test_the_window_is_chosen_by_links_not_yet_learnt_from() -> None:
+    """A word that tells is seen by the widest window alone; where only the anchor tells, none is better than 0."""
+    wide, narrow = choosing("far").parts(), choosing("anchor").parts()
+    assert wide["windows_seen"].tolist() == [70, 70]  # the first batch had nothing to predict it with
+    accuracy = wide["windows_right"].sum(axis=1)
+    assert accuracy[2] > accuracy[1]
+    assert accuracy[2] > 130
+    assert narrow["windows_right"].sum(axis=1)[0] > 130
+    chosen = WindowChoice(2)
+    chosen.right[:], chosen.seen[:] = [[60, 60], [70, 10], [50, 60]], 70
+    assert chosen.best == 0
+    chosen.right[2] = 60
+    assert chosen.best == 2  # of equal ones the widest
+
+
+def test_a_chosen_window_is_used_explained_swept_and_kept() -> None:
+    strategy, seen = choosing("far"), visit(markup="<p>bird</p><p>x</p><p><a href=v>wing</a></p>")
+    widest = strategy.score(seen).scores[0]
+    strategy._window = 1
+    scored = strategy.score(seen)
+    assert scored.scores[0] < widest  # the bird is out of sight
+    told = strategy.explain(seen, 0)
+    assert sum(weight for _, weight in told) == pytest.approx(scored.scores[0], rel=1e-4)
+    assert np.array_equal(swept(strategy, scored), scored.scores)
+    fresh = learner(choose_window=True, d_max=2, batch=1)
+    again = fresh.from_parts(strategy.parts())
+    assert again._window == choosing("far")._window == 2
+    assert fresh.merge([strategy.parts(), again.parts()])["windows_seen"].tolist() == [140, 140]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"spread": -1.0}, {"spread": 0.5, "learner": "logistic"}, {"choose_window": True, "d_max": 20}]
+)
+def test_wrong_windows(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ForagerError, match="apprentice: "):
+        learner(**wrong)
 
 
 def test_labels_may_be_calibrated() -> None:

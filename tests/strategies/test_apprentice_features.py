@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forager.strategies.apprentice.features import ContextWindow, LinkContext, WordFeature, tree_steps
+from forager.strategies.apprentice.windows import near
 from forager.strategies.link_features import side_by_side
 from forager.types import Judgement, Links, Ragged, Url, Visit
 from forager.web.page import leaf_offsets
@@ -25,11 +26,16 @@ FIGURE_3 = (
 )
 
 
-def visit_with(leaves: Sequence[str], spans: Sequence[tuple[int, int]], known: Sequence[float] | None = None) -> Visit:
-    """A page of these leaves, with a link over each span of them."""
+def visit_with(
+    leaves: Sequence[str],
+    spans: Sequence[tuple[int, int]],
+    known: Sequence[float] | None = None,
+    leads: Sequence[int] | None = None,
+) -> Visit:
+    """A page of these leaves, with a link over each span of them. `leads`: the number of each link's target."""
     count = len(spans)
     first, last = (np.array([span[end] for span in spans], np.int32) for end in (0, 1))
-    targets = tuple(Url(f"http://example.org/{i}") for i in range(count))
+    targets = tuple(Url(f"http://example.org/{i}") for i in (range(count) if leads is None else leads))
     links = Links(targets, ("",) * count, first, last, ("html body a",) * count, ("",) * count)
     page = page_of("http://example.org/", "x")
     page = replace(page, leaves=tuple(leaves), terms=terms(leaves), links=links)
@@ -114,20 +120,57 @@ def test_topics_are_the_best_classes_with_all_above_them() -> None:
     assert len(shared) == 4
 
 
+def test_the_whole_class_vector_with_levels() -> None:
+    visit = visit_with(["a"], [(0, 0)])
+    around = LinkContext(classes=("Arts.Music", "Science.Birds", "Science.Physics"), vector=True)
+    told = []
+    for chances in ([0.005, 0.6, 0.395], [0.2, 0.6, 0.2], [0.6, 0.2, 0.2]):
+        judged = replace(visit, judgement=Judgement(0.6, 0.6, np.array(chances, np.float32), ""))
+        told.append(dict(zip(around.names(judged, 0), around(judged)[0].tolist(), strict=True)))
+    assert [*told[0]] == ["a at 0", "topic Science.Birds at 0.5 or more", "topic Science.Physics at 0.1 or more"]
+    assert len(set(told[1].values()) & set(told[0].values())) == 3  # the same class at the same level is the same
+    assert len(set(told[2].values()) & set(told[1].values())) == 2  # the word and Physics
+
+
+def test_offsets_of_a_word_may_stand_side_by_side() -> None:
+    visit = visit_with(["owl", "owl", "owl"], [(1, 1)])
+    before, at, after = LinkContext(rows=True)(visit)[0].astype(np.int64).tolist()
+    assert (before - at, after - at) == (-1, 1)
+
+
+@given(layouts(), st.integers(0, 4), st.integers(0, 4), st.sampled_from(["offset", "words", "path"]))
+def test_a_narrower_window_is_that_of_another_context(layout: Any, wide: int, narrow: int, kind: WordFeature) -> None:
+    visit, narrow = visit_with(*layout), min(narrow, wide)
+    found = near(LinkContext(kind, wide, places=True)(visit), narrow)
+    expected = LinkContext(kind, narrow, places=True)(visit)
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    assert found.values.tolist() == expected.values.tolist()
+
+
 @given(layouts(), st.data())
 def test_judged_neighbours_are_those_of_a_loop(layout: Any, data: st.DataObject) -> None:
     leaves, spans = layout
-    known = data.draw(st.lists(st.sampled_from([np.nan, 0.1, 0.9]), min_size=len(spans), max_size=len(spans)))
-    visit, around = visit_with([""] * len(leaves), spans, known), LinkContext(d_max=2, cocitation=True)
+    leads = data.draw(st.lists(st.integers(0, 5), min_size=len(spans), max_size=len(spans)))
+    judged = data.draw(st.lists(st.sampled_from([np.nan, 0.1, 0.9]), min_size=6, max_size=6))
+    known = [judged[target] for target in leads]
+    visit, around = visit_with([""] * len(leaves), spans, known, leads), LinkContext(d_max=2, cocitation=True)
     found = around(visit)
     for row, (first, last) in enumerate(spans):
         expected = []
         for other, (start, end) in enumerate(spans):
             d = end - first if end < first else start - last if start > last else 0
-            if other != row and not np.isnan(known[other]) and abs(d) <= 2:
+            if leads[other] != leads[row] and not np.isnan(known[other]) and abs(d) <= 2:
                 expected.append(f"{'relevant' if known[other] > 0.5 else 'irrelevant'} link at {d}")
         assert around.names(visit, row) == expected
         assert len(found[row]) == len(expected) == len(set(expected)) == len(set(found[row].tolist()))
+
+
+def test_a_twin_does_not_tell_the_relevance_of_its_own_target() -> None:
+    """Two links to the same judged page, and one to another: what the twins see of each other is left out."""
+    visit = visit_with(["a", "b", "c"], [(0, 0), (1, 1), (2, 2)], known=[0.9, 0.9, 0.1], leads=[7, 7, 8])
+    around = LinkContext(d_max=2, cocitation=True)
+    told = [[name for name in around.names(visit, row) if "link" in name] for row in range(3)]
+    assert told == [["irrelevant link at 2"], ["irrelevant link at 1"], ["relevant link at -2", "relevant link at -1"]]
 
 
 def test_steps_along_the_tree_by_the_paths_of_links() -> None:

@@ -13,10 +13,10 @@ from studies.__main__ import app
 from studies.apprentice import losses
 from studies.apprentice.crawl_sections import batches
 from studies.apprentice.crawls import (
-    CalibratedCritic,
     CrawledPages,
     CrawlInstances,
     FrozenStrategy,
+    OneScoreCritic,
     crawl,
     gather,
     random_half,
@@ -34,20 +34,21 @@ from studies.apprentice.offline import (
     shuffled,
 )
 from studies.apprentice.page import write_apprentice_page
-from studies.apprentice.study import (
+from studies.apprentice.set_ups import (
     BASELINE,
     HALVED,
     ONLINE,
+    RAW,
     RECALL,
+    STEERED,
     SWITCHED,
+    VARIANTS,
     ApprenticePlan,
-    ApprenticeStudy,
+    SetUp,
     TopicRun,
-    TopicRunCrawler,
-    half_of,
     planned_crawls,
-    run_apprentice_study,
 )
+from studies.apprentice.study import ApprenticeStudy, TopicRunCrawler, half_of, run_apprentice_study
 from studies.kept_parts import PartsFolder
 from typer.testing import CliRunner
 
@@ -63,6 +64,7 @@ from tests.visits import page_of, visit_of
 WEB = "procedural:hosts=6:pages_per_host=25:links=12:length=2000"
 PLAN = ApprenticePlan(WEB, ("Business", "Business.Finance"), runs=2, side_runs=1, large=20, instances=300, splits=1)
 UNITS = 4  # two topics, two runs
+USUAL = SetUp(PLAN.apprentice)
 
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -82,7 +84,9 @@ def done(folder: Path) -> ApprenticeStudy:
 def crawler(done: ApprenticeStudy) -> TopicRunCrawler:
     """The first run of the larger topic."""
     baseline = done.crawls["Business", 0, BASELINE]
-    return TopicRunCrawler(PLAN, TopicRun("Business", 0, done.sizes["Business"]), experiment.laboratory(WEB), baseline)
+    return TopicRunCrawler(
+        PLAN, TopicRun("Business", 0, done.sizes["Business"]), experiment.laboratory(WEB), {BASELINE: baseline}
+    )
 
 
 def crawled(relevant: str, urls: str = "", expected: list[float] | None = None) -> CrawledPages:
@@ -180,6 +184,7 @@ def test_reduction_overlap_and_slope() -> None:
     assert losses.reduction(None, 0.4) is None
     ours, theirs = crawled("++++", "abxy"), crawled("----", "bayz")
     assert [losses.overlap(ours, theirs, n) for n in (1, 2, 3, 4)] == pytest.approx([0, 1, 2 / 3, 3 / 4])
+    assert [losses.union_overlap(ours, theirs, n) for n in (1, 2, 3, 4)] == pytest.approx([0, 1, 2 / 4, 3 / 5])
     assert losses.slope(crawled("+--+--"), 1, 4, "truth") == pytest.approx(2 / 3)
     assert losses.slope(crawled("+--"), 1, 4, "truth") is None
 
@@ -201,7 +206,6 @@ def test_reduction_is_the_mean_of_the_runs() -> None:
     assert losses.reduction_of(study, "t", ONLINE, 4, "truth").value == pytest.approx((0.5 + 0.5 + 0.25) / 3)
     assert losses.reduction_of(study, "t", ONLINE, 4, "truth", first=1).value == pytest.approx((0.5 + 0.25) / 2)
     assert losses.reduction_of(study, "t", ONLINE, 4, "truth", most=2).half == pytest.approx(0.0)
-    assert losses.late_reduction(study, "t", ONLINE, 2, 4).value == pytest.approx((0.0 + 0.5 + 0.0) / 3)
 
 
 def test_where_a_baseline_lost_nothing_the_mean_losses_are_compared() -> None:
@@ -225,21 +229,21 @@ def test_halves_are_of_equal_size_and_differ_by_run() -> None:
 
 
 def test_no_target_is_on_both_sides_of_a_split(crawler: TopicRunCrawler) -> None:
-    instances = crawler.instances
+    instances = crawler.instances(USUAL)
     learnt = split_by_target(instances, seed=3)
     assert 0 < learnt.sum() < len(instances)
     assert not {*instances.targets[learnt].tolist()} & {*instances.targets[~learnt].tolist()}
 
 
 def test_no_page_learnt_from_is_counted(crawler: TopicRunCrawler, done: ApprenticeStudy) -> None:
-    lesson = crawler.of_half(crawler.instances)
+    lesson = crawler.of_half(crawler.instances(USUAL))
     learnt_from = {lesson.visits[at].page.url for at in lesson.targets.tolist()}
     ours = done.crawls["Business", 0, HALVED]
     counted = losses.counted(ours, done.halves[0])
     assert learnt_from <= done.halves[0]
     assert 0 < counted.sum() < len(ours.order)
     assert not learnt_from & {url for url, counts in zip(ours.order, counted.tolist(), strict=True) if counts}
-    assert 0 < len(lesson) < len(crawler.instances)
+    assert 0 < len(lesson) < len(crawler.instances(USUAL))
 
 
 def test_instances_are_the_links_with_both_ends_fetched(crawler: TopicRunCrawler, done: ApprenticeStudy) -> None:
@@ -249,7 +253,7 @@ def test_instances_are_the_links_with_both_ends_fetched(crawler: TopicRunCrawler
     pages = [page for page in lab.pages(order) if page is not None]
     wanted = [(page.url, lab.web.final(url)) for page in pages for url in page.links.targets]
     wanted = [(source, target) for source, target in wanted if target in fetched]
-    instances = crawler.instances
+    instances = crawler.instances(USUAL)
     url = [visit.page.url for visit in instances.visits]
     found = [(url[u], url[v]) for u, v in zip(instances.sources.tolist(), instances.targets.tolist(), strict=True)]
     assert found == wanted
@@ -269,8 +273,8 @@ def test_the_recall_crawler_stays_within_the_baseline(done: ApprenticeStudy) -> 
 
 
 def test_trained_beforehand_is_trained_and_learns_no_more(crawler: TopicRunCrawler) -> None:
-    lesson = crawler.of_half(crawler.instances)
-    frozen = trained(crawler.lab, crawler.classroom, Spec("apprentice"), lesson)
+    lesson = crawler.of_half(crawler.instances(USUAL))
+    frozen = trained(crawler.lab, crawler.classroom(USUAL.labels), Spec("apprentice"), lesson)
     assert isinstance(frozen, FrozenStrategy)
     assert not isinstance(frozen, Learns | Rescores)
     fresh = Apprentice(classes=crawler.trial.critic.classes)
@@ -282,7 +286,7 @@ def test_trained_beforehand_is_trained_and_learns_no_more(crawler: TopicRunCrawl
 
 def test_what_does_not_learn_cannot_be_trained(crawler: TopicRunCrawler) -> None:
     with pytest.raises(ForagerError, match="does not learn"):
-        trained(crawler.lab, crawler.trial, Spec("best-first"), crawler.instances)
+        trained(crawler.lab, crawler.trial, Spec("best-first"), crawler.instances(USUAL))
 
 
 def test_before_it_is_switched_on_the_crawl_is_the_baseline(done: ApprenticeStudy) -> None:
@@ -294,9 +298,10 @@ def test_before_it_is_switched_on_the_crawl_is_the_baseline(done: ApprenticeStud
 
 def test_the_critic_teaches_what_it_steers_by() -> None:
     page = page_of("http://x.test/", "<p>bird bird cat dog</p>")
-    critic = CalibratedCritic(HalfSure())
-    judgement = critic.judge([page])[0]
-    assert (judgement.raw, judgement.relevance) == (0.5, 0.5)
+    for score, told in (("calibrated", 0.5), ("raw", 0.0)):
+        critic = OneScoreCritic(HalfSure(), score)  # type: ignore[arg-type]
+        judgement = critic.judge([page])[0]
+        assert (judgement.raw, judgement.relevance) == (told, told)
     assert (critic.classes, critic.focus, critic.version) == (WordCritic.classes, WordCritic.focus, WordCritic.version)
 
 
@@ -332,6 +337,42 @@ def test_a_reading_of_no_section_is_refused(done: ApprenticeStudy, tmp_path: Pat
     (tmp_path / "apprentice-reading.toml").write_text('fig-66 = "?"\n')
     with pytest.raises(ForagerError, match="fig-66"):
         write_apprentice_page(done, tmp_path / "apprentice")
+
+
+def test_every_crawl_has_a_baseline_of_its_own_policy_and_scores(done: ApprenticeStudy) -> None:
+    planned = {each.name: each for each in planned_crawls(PLAN, TopicRun("Business", 0, done.sizes["Business"]))}
+    for name, each in planned.items():
+        base = planned[name if each.strategy.name == BASELINE else PLAN.baseline_of(name)]
+        assert (base.strategy.name, base.set_up.labels) == (BASELINE, each.set_up.labels)
+        assert base.strategy.options["combine"] == SetUp(str(each.strategy)).policy
+        assert base.pages >= each.pages
+    assert PLAN.baseline_of(ONLINE) == BASELINE
+    assert PLAN.baseline_of(STEERED) == f"{BASELINE}, noisy-or"
+    assert PLAN.baseline_of(f"{HALVED}, printed, first, raw") == f"{BASELINE}, first, raw"
+    assert PLAN.baseline_of(f"{ONLINE}, printed, best, raw") == f"{BASELINE}, {RAW}"
+    assert SetUp("apprentice").policy == "first"
+    assert SetUp("apprentice:form=sum").policy == "best"
+
+
+def test_with_raw_labels_both_sides_go_by_raw_scores(crawler: TopicRunCrawler, done: ApprenticeStudy) -> None:
+    for name in (f"{BASELINE}, raw", f"{BASELINE}, first, raw", f"{ONLINE}, printed, first, raw"):
+        crawled = done.crawls["Business", 0, name]
+        assert np.array_equal(crawled.expected, crawled.raw)
+    usual = done.crawls["Business", 0, BASELINE]
+    assert not np.array_equal(usual.expected, usual.raw)  # it steers by the calibrated score, and keeps both
+    pages = [page for page in crawler.lab.pages(usual.order[:5]) if page is not None]
+    assert usual.raw[:5].tolist() == [np.float32(each.raw) for each in crawler.trial.critic.judge(pages)]
+
+
+def test_every_course_is_told_at_the_same_horizons(done: ApprenticeStudy, tmp_path: Path) -> None:
+    text = write_apprentice_page(done, tmp_path / "apprentice").read_text()
+    for title in ("beforehand", "undivided", "online", "steered", "batch 300", "+ cocitation"):
+        (head,) = [line for line in text.splitlines() if line.startswith(f"| **{title}")]
+        for by in ("truth", "critic"):
+            assert f"| {by} at R/4 | at R/2 | at R |" in head
+    for name in VARIANTS:
+        assert f"| **{name}: beforehand**" in text
+        assert f"| **{name}: online**" in text
 
 
 def test_small_topics_have_no_variants_that_need_time(done: ApprenticeStudy) -> None:
@@ -419,7 +460,7 @@ def test_gathering_is_of_the_critic_of_the_trial(crawler: TopicRunCrawler, done:
     """The label is what the learner would be told in a crawl: raw scores, or calibrated ones."""
     trial = topic_trial(crawler.lab, "Business", Spec("naive-bayes"), run=0, seed=0)
     order = done.crawls["Business", 0, BASELINE].order[:20]
-    raw, calibrated = gather(crawler.lab, trial, order), gather(crawler.lab, crawler.classroom, order)
+    raw, calibrated = gather(crawler.lab, trial, order), gather(crawler.lab, crawler.classroom(USUAL.labels), order)
     judged = trial.critic.judge([visit.page for visit in raw.visits])
     assert raw.relevance.tolist() == [np.float32(judged[at].raw) for at in raw.targets.tolist()]
     assert calibrated.relevance.tolist() == [np.float32(judged[at].relevance) for at in raw.targets.tolist()]

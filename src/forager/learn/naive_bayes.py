@@ -256,9 +256,14 @@ class HashedNaiveBayes:
     Counts of several learners add up; their splits are averaged, weighted with their instances.
     """
 
-    def __init__(self, size: int, *, smoothing: Smoothing = "laplace", length: float = 0.0) -> None:
-        """`length`: a row is scored as if it had so many features; 0: as many as it has."""
-        self.smoothing, self.length = smoothing, length
+    def __init__(
+        self, size: int, *, smoothing: Smoothing = "laplace", length: float = 0.0, spread: float = 0.0
+    ) -> None:
+        """`length`: a row is scored as if it had so many features; 0: as many as it has.
+
+        `spread`: what a feature f counts for f - 1 and f + 1, where these are features that are alike.
+        """
+        self.smoothing, self.length, self.spread = smoothing, length, spread
         self.counts = np.zeros((2, size), np.uint32)  # n(low), n(high)
         self.totals = np.zeros(2)  # N(low), N(high)
         self.instances = np.zeros(2, np.int64)
@@ -284,14 +289,22 @@ class HashedNaiveBayes:
         """The log-odds of high; None while there are too few instances of a bucket."""
         if self.instances.min() < FEWEST:
             return None
-        seen, totals = np.flatnonzero(np.logical_or(*self.counts)), self.totals
+        counts, totals = self._spread_counts(), self.totals * (1 + 2 * self.spread)
+        seen = np.flatnonzero(np.logical_or(*counts))
         s = np.ones(2) if self.smoothing == "laplace" else totals / totals.sum()
-        low, high = log_numerator(self.counts.take(seen, axis=1), s[:, None].astype(np.float32))
+        low, high = log_numerator(counts.take(seen, axis=1), s[:, None].astype(np.float32))
         sizes = log_denominator(len(seen), totals, s)
         weights = np.zeros(self.counts.shape[1], np.float32)
         weights[seen] = high - low - np.float32(sizes[1] - sizes[0])
         bias = float(np.log((1 + self.instances[1]) / (1 + self.instances[0])))
         return Linear(weights, bias, self.length, 1.0) if self.length else Linear(weights, bias)
+
+    def _spread_counts(self) -> NDArray[Any]:
+        """n(c,f) + spread * (n(c,f-1) + n(c,f+1)); the last feature of the table is next to the first."""
+        if not self.spread:
+            return self.counts
+        beside = np.roll(self.counts, 1, axis=1) + np.roll(self.counts, -1, axis=1)
+        return self.counts + np.float32(self.spread) * beside.astype(np.float32)
 
     def parts(self) -> Parts:
         split = _NO_SPLIT if self.split is None else self.split
@@ -299,7 +312,7 @@ class HashedNaiveBayes:
         return {"counts": counts, "instances": self.instances.copy(), "split": split}
 
     def from_parts(self, parts: Parts) -> Self:
-        new = type(self)(self.counts.shape[1], smoothing=self.smoothing, length=self.length)
+        new = type(self)(self.counts.shape[1], smoothing=self.smoothing, length=self.length, spread=self.spread)
         new.counts[:], new.instances[:] = parts["counts"], parts["instances"]
         new.totals = new.counts.sum(axis=1, dtype=np.float64)
         split = number(parts, "split")

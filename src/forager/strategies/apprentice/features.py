@@ -14,8 +14,9 @@ link hangs. It treats steps of equal name, id and classes as the same step: sibl
 Leaves may be long, so the number of words is limited: at most `most` words before an anchor count, and at most `most`
 words of it and `most` words after those. The words of a page are one flat array, so each window is a slice of it.
 
-Other features, if wanted: the names of the best classes of u, with the prefixes of their paths; <high,d> and <low,d>
-for the links within d_max whose target has been judged, high if its relevance is .5 or more.
+Other features, if wanted: the names of the best classes of u, with the prefixes of their paths; all classes c of u with
+Pr(c|u) >= .01 as <c,level>, the level being the number of LEVELS that the probability reaches; <high,d> and <low,d>
+for the links to other pages within d_max whose target has been judged, high if its relevance is .5 or more.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from xxhash import xxh32_intdigest
 
 from forager.learn.linear import row_sums
+from forager.strategies.apprentice.windows import ALWAYS, tagged
 from forager.strategies.link_features import PageWords, side_by_side, texts_of
 from forager.types import RELEVANT, Floats, Ids, Links, Page, Ragged, Terms, Visit, WeighsWords, stretches
 from forager.web.text import ROW_END, mix, mixed, salt_part, term_part, words
@@ -38,7 +40,8 @@ WordFeature: TypeAlias = Literal["offset", "words", "distance", "path"]
 Positions: TypeAlias = NDArray[np.int64]
 Number = TypeVar("Number", np.int32, np.uint64)
 
-_TOPIC, _NEIGHBOUR, _PATH = 1 << 20, 1 << 21, 1 << 22  # salts larger than every offset and distance
+_TOPIC, _NEIGHBOUR, _PATH, _VECTOR, _ROW = (1 << bit for bit in range(20, 25))  # larger than all offsets and distances
+LEVELS = np.array([0.01, 0.1, 0.5], np.float32)  # of the probability of a class
 _JUDGED = np.array([xxh32_intdigest(b"low"), xxh32_intdigest(b"high")], np.uint32)
 
 
@@ -52,6 +55,9 @@ class LinkContext:
     classes: tuple[str, ...] = ()
     topics: int = 0  # number of the best classes of the page to name
     cocitation: bool = False
+    vector: bool = False  # all classes of the page with the level of their probability
+    rows: bool = False  # the offsets of a word are neighbours in the table: feature <t,d> is feature <t,0> plus d
+    places: bool = False  # features say how far away they stand, see windows.py
 
     def __call__(self, visit: Visit) -> Ragged:
         """A row of features for each link."""
@@ -61,6 +67,10 @@ class LinkContext:
         if self.cocitation:
             judged, offsets, ends = self._neighbours(visit)
             rows.append(Ragged(mix(_JUDGED[judged], _NEIGHBOUR + offsets), ends))
+        if self.vector:
+            rows.append(_repeated([feature for _, feature in self._levels(visit)], len(visit.links)))
+        if self.places:
+            rows[1:] = [Ragged(tagged(each.values, ALWAYS), each.offsets) for each in rows[1:]]
         return side_by_side(rows)
 
     def names(self, visit: Visit, link: int) -> list[str]:
@@ -80,6 +90,8 @@ class LinkContext:
             span = slice(*ends[link : link + 2].tolist())
             pairs = zip(judged[span].tolist(), offsets[span].tolist(), strict=True)
             told += [f"{'relevant' if high else 'irrelevant'} link at {where}" for high, where in pairs]
+        if self.vector:
+            told += [name for name, _ in self._levels(visit)]
         return told
 
     def _words(self, page: Page, links: Links) -> Ragged:
@@ -88,21 +100,35 @@ class LinkContext:
             found = mix(terms.take(window.at), window.distances)
         elif self.kind == "words":
             found = terms.take(window.at)
+        elif self.rows and self.kind == "offset":
+            found = mix(terms.take(window.at), _ROW) + window.offsets.astype(np.uint32)
         else:
             parts = term_part(terms).take(window.at)  # computed once: a word is in the windows of several links
             parts += window.each(_salts(window.reach))
             found = mixed(parts)
         if self.kind == "path":
             found = mix(found, _PATH + tree_steps(links, window))
+        if self.places:
+            found = tagged(found, np.abs(window.offsets))
         return Ragged(found, window.ends)
 
     def _classes(self, visit: Visit) -> list[tuple[str, int]]:
         best = np.argsort(-visit.judgement.topics, kind="stable")[: self.topics].tolist()
         return list(dict.fromkeys(pair for at in best for pair in _prefixes(self.classes[at])))
 
+    def _levels(self, visit: Visit) -> list[tuple[str, int]]:
+        """The classes of the page that are not quite out of the question, each with its level."""
+        chances = visit.judgement.topics
+        level = np.searchsorted(LEVELS, chances, side="right")
+        at = np.flatnonzero(level)
+        names = np.array([_prefixes(self.classes[i])[-1][1] for i in at.tolist()], np.uint32)
+        told = [f"topic {self.classes[i]} at {LEVELS[level[i] - 1]:g} or more" for i in at.tolist()]
+        return list(zip(told, mix(names, _VECTOR + level[at]).tolist(), strict=True))
+
     def _neighbours(self, visit: Visit) -> tuple[Ids, Ids, Positions]:
-        """For each link the judged links within d_max: whether they are good, their offsets, and the row ends."""
+        """For each link the judged links to other pages within d_max: whether they are good, offsets, row ends."""
         first, last, relevance = visit.links.first_leaf, visit.links.last_leaf, visit.known.relevance
+        target = _numbered(visit.links.targets)
         judged = np.flatnonzero(~np.isnan(relevance))
         begin = np.searchsorted(last[judged], first - self.d_max)  # links are ordered by both their ends
         end = np.searchsorted(first[judged], last + self.d_max, side="right")
@@ -110,7 +136,7 @@ class LinkContext:
         others = judged[stretches(begin, counts)]
         mine = np.repeat(np.arange(len(first)), counts)
         offsets = np.minimum(last[others] - first[mine], 0) + np.maximum(first[others] - last[mine], 0)
-        kept = others != mine
+        kept = target[others] != target[mine]  # another link to the same page would tell what is to be predicted
         ends = np.concatenate(([0], np.cumsum(np.bincount(mine[kept], minlength=len(first)))))
         return (relevance[others[kept]] >= RELEVANT).astype(np.int32), offsets[kept].astype(np.int32), ends
 
@@ -228,9 +254,7 @@ class ContextWindow:
 
 def tree_steps(links: Links, window: ContextWindow) -> Ids:
     """For each word of the window the number of steps along the tree from it to its link, by the paths of links."""
-    paths = list(dict.fromkeys(links.tag_paths))
-    number = {path: i for i, path in enumerate(paths)}
-    kinds = np.array([number[path] for path in links.tag_paths], np.intp)
+    paths, kinds = list(dict.fromkeys(links.tag_paths)), _numbered(links.tag_paths)
     lengths, shared = _shared_steps(paths)
     leaves, rows = window.leaves, window.rows
     ahead = np.searchsorted(links.first_leaf, leaves)  # the first link that starts at this leaf or after it
@@ -238,6 +262,12 @@ def tree_steps(links: Links, window: ContextWindow) -> Ids:
     nearer = leaves - links.last_leaf[behind] < links.first_leaf[ahead] - leaves
     nearest, own = kinds[np.where(nearer, behind, ahead)], kinds[rows]
     return (lengths[nearest] + lengths[own] - 2 * shared[nearest, own]).astype(np.int32)
+
+
+def _numbered(texts: Sequence[str]) -> Positions:
+    """A number for each text, the same for equal ones, from 0 in the order of their first occurrence."""
+    number: dict[str, int] = {}
+    return np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
 
 
 def _shared_steps(paths: Sequence[str]) -> tuple[Ids, Ids]:

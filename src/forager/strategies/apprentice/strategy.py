@@ -27,6 +27,9 @@ Only pages u with Pr(c*|u) >= tau are expanded.
 
 Labels are the critic's raw scores, or calibrated ones, which are better judgements: option `labels`.
 
+Words at d and at d + 1 are alike. With `spread` w each occurrence of <t,d> counts w for <t,d-1> and <t,d+1>, too. And
+the window may be chosen at each training, by accuracy on the links that have just come (windows.py).
+
 Active learning: of each batch only the share `active` with the largest |Pr(c*|u) - Pr(c*|v)| is learnt from. There the
 baseline was most wrong.
 """
@@ -44,8 +47,10 @@ from forager.errors import ForagerError
 from forager.learn.linear import Linear, Regression, number, sigmoid, slots
 from forager.learn.naive_bayes import HashedNaiveBayes, Smoothing
 from forager.strategies.apprentice.features import LinkContext, LinkWordOdds, WordFeature
+from forager.strategies.apprentice.windows import WIDEST, WindowChoice, is_near, near
 from forager.types import (
     NEVER,
+    RELEVANT,
     Combine,
     Critic,
     Evidence,
@@ -113,21 +118,30 @@ class Apprentice:
         length: float = 0.0,
         rate: float = 0.3,
         passes: int = 3,
+        vector: bool = False,
+        spread: float = 0.0,
+        choose_window: bool = False,
     ) -> None:
         usual = DEFAULTS[form]
         self.form, self.every = form, usual.batch if batch is None else batch
         _check(size, self.every, most, d_max, active)
+        _check_windows(learner, features, d_max, spread, choose_window)
         self.combine = Combine(Policy(combine or usual.combine))
         self.trust = usual.trust if trust is None else trust
         self.tau, self.active, self.labels = tau, active, labels
-        self.context = LinkContext(features, d_max, most, tuple(classes), topics, cocitation)
+        self.context = LinkContext(
+            features, d_max, most, tuple(classes), topics, cocitation, vector, spread > 0, choose_window
+        )
         self._words = LinkWordOdds(critic if form == "sum" and isinstance(critic, WeighsWords) else None)
         self._learner: HashedNaiveBayes | Regression = (
-            HashedNaiveBayes(size, smoothing=smoothing, length=length)
+            HashedNaiveBayes(size, smoothing=smoothing, length=length, spread=spread)
             if learner == "naive-bayes"
             else Regression(size, logistic=learner == "logistic", rate=rate, passes=passes)
         )
         self._made = f"{learner} on {features}, size {size}"  # saved parts must say the same
+        self._made += ", side by side" * (spread > 0) + f", windows up to {d_max}" * choose_window
+        self._windows = WindowChoice(d_max) if choose_window else None
+        self._window = d_max  # the one in use
         self._model: Linear | None = None  # replaced, never changed in place: a sweep may still be using it
         self._pages = 0  # since the last training
         self._instances = WaitingInstances()  # since the last training
@@ -147,6 +161,10 @@ class Apprentice:
     def _train(self) -> None:
         chosen = most_surprising(self._instances.all(), self.active)
         self._instances = WaitingInstances()
+        if self._windows and self._model:
+            split = self._learner.split if isinstance(self._learner, HashedNaiveBayes) else None
+            self._windows.tried(self._model, chosen.clues, chosen.relevance > (RELEVANT if split is None else split))
+            self._window = self._windows.best
         self._learner.learn(chosen.clues, chosen.relevance)
         self._model = self._weighed(self._learner)
 
@@ -167,22 +185,26 @@ class Apprentice:
         elif self._model is None:
             scores = self._scaled(given)
         else:
-            scores = self._scaled(self._model(clues) + np.float32(self.trust) * given)
+            scores = self._scaled(self._model(self._seen(clues, self._window)) + np.float32(self.trust) * given)
         state = given[:, None] if self.trust else None
         return ScoredLinks(scores, state=state, clues=clues)
 
     def rescore(self, waiting: Waiting, graph: Graph) -> Iterator[Floats]:
-        model = self._model  # taken now, not when the first batch is asked for
+        model, window = self._model, self._window  # taken now, not when the first batch is asked for
         if model is None:
             return (batch.scores for batch in waiting)
         return (
-            np.where(batch.scores == NEVER, batch.scores, self._again(model, batch.clues, batch.state))
+            np.where(batch.scores == NEVER, batch.scores, self._again(model, window, batch.clues, batch.state))
             for batch in waiting
         )
 
-    def _again(self, model: Linear, clues: Ragged, state: Floats) -> Floats:
+    def _again(self, model: Linear, window: int, clues: Ragged, state: Floats) -> Floats:
         trusted = np.float32(self.trust) * state[:, 0] if self.trust and state.shape[1] else np.float32(0)
-        return self._scaled(model(clues) + trusted)
+        return self._scaled(model(self._seen(clues, window)) + trusted)
+
+    def _seen(self, clues: Ragged, window: int) -> Ragged:
+        """The features that are in the window in use; all if it is not chosen."""
+        return near(clues, window) if self._windows else clues
 
     def _given(self, visit: Visit) -> Floats:
         """(n,) what is known of each link before anything is learnt: log-odds of u, in the sum with words(u,v)."""
@@ -203,7 +225,10 @@ class Apprentice:
         if model:
             learnt = "learnt: " if self.form == "sum" else ""
             row = self.context(visit).take(np.array([link]))
-            weights = model.weights[slots(row.values, len(model.weights))] * model.scale(row)[0]
+            weights = model.weights[slots(row.values, len(model.weights))]
+            weights = weights * model.scale(self._seen(row, self._window))[0]
+            if self._windows:
+                weights = weights * is_near(row.values, self._window)
             told[f"{learnt}links in general"] = model.bias
             for name, weight in zip(self.context.names(visit, link), weights.tolist(), strict=True):
                 told[learnt + name] = told.get(learnt + name, 0.0) + weight
@@ -212,7 +237,9 @@ class Apprentice:
     # ---- keeping
 
     def parts(self) -> Parts:
-        return {**self._learner.parts(), **self._instances.parts(), "made": self._made, "pages": self._pages}
+        chosen = self._windows.parts() if self._windows else {}
+        waiting = self._instances.parts()
+        return {**self._learner.parts(), **waiting, **chosen, "made": self._made, "pages": self._pages}
 
     def from_parts(self, parts: Parts) -> Self:
         if (made := str(np.asarray(parts["made"]))) != self._made:
@@ -223,13 +250,17 @@ class Apprentice:
         new._learner = self._learner.from_parts(parts)
         new._model = self._weighed(new._learner)
         new._instances, new._pages = WaitingInstances.of_parts(parts), int(number(parts, "pages"))
+        if self._windows:
+            new._windows = WindowChoice.of_parts(parts)
+            new._window = new._windows.best
         return new
 
     def merge(self, parts: Sequence[Parts]) -> Parts:
         """Counts are added, weights averaged; instances that wait to be learnt are put together."""
         pages = sum(int(number(part, "pages")) for part in parts)
-        learnt = self._learner.merge(parts)
-        return {**learnt, **WaitingInstances.of_parts(*parts).parts(), "made": self._made, "pages": pages}
+        learnt, waiting = self._learner.merge(parts), WaitingInstances.of_parts(*parts).parts()
+        chosen = WindowChoice.of_parts(*parts).parts() if self._windows else {}
+        return {**learnt, **waiting, **chosen, "made": self._made, "pages": pages}
 
 
 class WaitingInstances:
@@ -292,3 +323,12 @@ def _check(size: int, batch: int, most: int, d_max: int, active: float) -> None:
         raise ForagerError(
             "apprentice: batch and most must be at least 1, d_max at least 0, active above 0 and up to 1"
         )
+
+
+def _check_windows(learner: str, features: str, d_max: int, spread: float, choose_window: bool) -> None:
+    if spread < 0 or (spread and (learner != "naive-bayes" or features != "offset" or choose_window)):
+        raise ForagerError(
+            "apprentice: spread must be at least 0; it needs naive-bayes, features offset, and a window that stays"
+        )
+    if choose_window and d_max > WIDEST:
+        raise ForagerError(f"apprentice: d_max is {d_max}; where the window is chosen it may be at most {WIDEST}")
