@@ -303,6 +303,7 @@ def test_why_names_the_words_and_another_project_may_go_on_with_what_was_learnt(
     other = made(tmp_path / "other", web, "--keywords", "egg", "--apprentice-from", str(folder), strategy="apprentice")
     strategy = strategy_of(Project(other).config, Predicate(keywords=["egg"]))
     assert strategy.parts()["instances"].sum() > 50  # type: ignore[attr-defined]
+    assert Project(other).config.strategy.options["batch"] == 10  # what was learnt fits only the same options
     run("crawl", str(other))
     assert "was crawled with 'apprentice'" in run(
         "new",

@@ -130,7 +130,7 @@ def new(
     if taught is not None:
         tables |= _taught_tables(taught, wanted)
     else:
-        tables["strategy"] = _named(strategy, PRIOR if apprentice_from else "")
+        tables["strategy"] = _like(apprentice_from, strategy) if apprentice_from else _named(strategy, "")
     if not ("topic" in tables or "critic" in tables):
         raise ForagerError(
             "nothing says what is wanted: give --keywords, --example, --sentence, or --directory and --topic"
@@ -141,7 +141,7 @@ def new(
         raise ForagerError("no seeds: give --seed URL, or --seeds FILE with a URL on each line")
     values = {"tables": tables, "within": within or ("site" if taught else "anywhere"), "contact": contact}
     toml = _fill(PROJECT_TOML, **values, pages_per_site=pages_per_site, pages=pages)
-    prior = _prior(apprentice_from, strategy) if apprentice_from else None
+    prior = _prior(apprentice_from) if apprentice_from else None
     made = Project.create(project, toml, urls)
     if prior is not None:
         models.save(project / PRIOR, prior, kind=strategy, version=STRATEGY_VERSION)
@@ -225,13 +225,16 @@ def _topic_table(
     return {key: value for key, value in values.items() if value}
 
 
-def _prior(folder: Path, strategy: str) -> Parts:
+def _like(folder: Path, strategy: str) -> TomlTable:
+    """The table of a strategy that begins with what it learnt in another project, so with the same options."""
+    theirs = Project(folder).config.strategy
+    if theirs.name != strategy:
+        raise ForagerError(f"{folder} was crawled with {theirs.name!r}, not with {strategy!r}: choose that strategy")
+    return _named(strategy, PRIOR, theirs.options)
+
+
+def _prior(folder: Path) -> Parts:
     """What the strategy of another project has learnt in its crawl."""
-    other = Project(folder)
-    if other.config.strategy.name != strategy:
-        raise ForagerError(
-            f"{folder} was crawled with {other.config.strategy.name!r}, not with {strategy!r}: choose that strategy"
-        )
     with Catalogue(folder) as catalogue:
         checkpoint, _ = Checkpoints(folder).last(catalogue.last_seq)
     if checkpoint is None:
