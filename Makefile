@@ -47,11 +47,11 @@ lab: $(VENV)/ready $(if $(RECORDED),$(LEFT_OUT)/ready)
 evidence: $(VENV)/ready $(LEFT_OUT)/ready $(LEFT_OUT)/ablated
 	$(BIN)/forager lab evidence docs/lab/default.toml --jobs $(JOBS) $(if $(WEBS),--webs "$(WEBS)")
 
-# About half an hour. What was noted in the crawls is kept in noted.npz; while it is there, nothing is crawled again.
+# Some minutes. What was noted in the crawls is kept in noted.npz; while it is there, nothing is crawled again.
 left-out: $(LEFT_OUT)/ready
 $(LEFT_OUT)/ready: | $(VENV)/ready
 	@test -n "$(RECORDED)" || { echo "name the folder that holds wikispeedia, uic and webkb: make $(MAKECMDGOALS) WEBS=DIR" >&2; exit 2; }
-	$(BIN)/python -m forager_lab.pretraining --webs "$(RECORDED)" --rounds 2 --jobs $(JOBS) \
+	$(BIN)/python -m forager_lab.pretraining --webs "$(RECORDED)" --rounds 1 --jobs $(JOBS) \
 		--left-out $(LEFT_OUT) --noted $(LEFT_OUT)/noted.npz $(LEFT_OUT)/everything.json
 	touch $@
 
@@ -64,11 +64,11 @@ $(LEFT_OUT)/ablated: $(LEFT_OUT)/ready docs/lab/default.toml
 study-webs:
 	@test -n "$(WEBS)" || { echo "name the folder that holds wikispeedia and webkb: make $(MAKECMDGOALS) WEBS=DIR" >&2; exit 2; }
 
-# the weights of the default strategy, and from the same crawls those that are left out; half an hour
+# the weights of the default strategy, and from the same crawls those that are left out; some minutes
 .PHONY: pretrain
 pretrain: study-webs $(VENV)/ready
 	rm -rf $(LEFT_OUT)
-	$(BIN)/python -m forager_lab.pretraining --webs "$(WEBS)" --rounds 2 --jobs $(JOBS) \
+	$(BIN)/python -m forager_lab.pretraining --webs "$(WEBS)" --rounds 1 --jobs $(JOBS) \
 		--left-out $(LEFT_OUT) --noted $(LEFT_OUT)/noted.npz src/forager/strategies/weigher/weights.json
 	touch $(LEFT_OUT)/ready
 
