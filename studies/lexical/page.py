@@ -28,7 +28,7 @@ from studies.lexical.crawl_sections import (
     short_name,
 )
 from studies.lexical.offline import AS_IT_IS, CRAWLED, EACH, EVENLY, FEW_CRITICS, RULES, WORDS, LevelTable
-from studies.lexical.study import OPTIONS, THESIS, CrawlerVariant, LexicalStudy
+from studies.lexical.study import THESIS, CrawlerVariant, LexicalStudy
 from studies.lexical.weights import PLAIN, PLAIN_CRITIC
 from studies.page import PanelLine, Section, how_made, lines, nan_if_none, share, table, write_study
 
@@ -198,18 +198,18 @@ def few(study: LexicalStudy) -> Section:
 def options(study: LexicalStudy) -> Section:
     """What each option changes."""
     places = ends(study)
-    found = {(each.name, pages): _compared(study, each, pages) for each in OPTIONS for pages in places}
+    found = {(each.name, pages): _compared(study, each, pages) for each in study.plan.options for pages in places}
     real = dict(zip(found, discoveries([each.p for each in found.values()]).tolist(), strict=True))
     verdicts = {key: _verdict(found[key], told) for key, told in real.items()}
     usual = _means(study, THESIS)
     rows = [["as in the thesis", "", usual[0], "", usual[1], "", *[""] * (2 * len(places))]]
-    for variant in OPTIONS:
+    for variant in study.plan.options:
         keys = [(variant.name, pages) for pages in places]
         told = [cell for key in keys for cell in (_interval(found[key]), str(verdicts[key]))]
         rows.append([variant.name, _spec(variant), *_cells(study, variant), *told])
-    last = [(each.name, places[-1]) for each in OPTIONS]
+    last = [(each.name, places[-1]) for each in study.plan.options]
     pairs = [_pair(key[0], found[key], verdicts[key]) for key in last]
-    report = {"pairwise": pairs, "results": [{"strategy": each.name} for each in OPTIONS]}
+    report = {"pairwise": pairs, "results": [{"strategy": each.name} for each in study.plan.options]}
     picture = differences(report, THESIS.name, MEASURE, END, "share of the pages to find, minus that of the thesis")
     late = [f"{what}, {pages} pages" for pages in places for what in ("difference", "verdict")]
     head = ["", "", "tested", "crawls", "others", "crawls", *late]

@@ -226,7 +226,14 @@ class LexicalPlan:
     draws: int = 3  # of the examples, for each size
     replays: int = 2  # crawls a topic, to search weights
     breeding: GeneticSettings = field(default_factory=GeneticSettings)
+    least_c: float = SEVENTEEN  # where terms are cut off; pages that are shorter than articles need less
     seed: int = 0
+
+    @property
+    def options(self) -> list[CrawlerVariant]:
+        """The options that are tried, with this cut-off."""
+        usual, own = f"least_c={SEVENTEEN}", f"least_c={self.least_c}"
+        return [replace(each, critic=each.critic.replace(usual, own)) for each in OPTIONS]
 
     def __post_init__(self) -> None:
         if not 1 <= self.side_runs <= self.runs or self.pages < 2 or not self.topics or not self.others:
@@ -349,7 +356,7 @@ def run_lexical_study(
     make = partial(make_parts, plan.web, kept, jobs=jobs, note=note)
     searched_part, *few = make([plan.search_part(), *(plan.few_part(topic) for topic in plan.topics)])
     searched = SearchPart.read(searched_part)
-    matrix = plan.matrix([*CRAWLERS, *CONTEXTS.values(), *FEATURES, *forms(searched).values(), *OPTIONS])
+    matrix = plan.matrix([*CRAWLERS, *CONTEXTS.values(), *FEATURES, *forms(searched).values(), *plan.options])
     done = run_matrix(matrix, folder, jobs=jobs, fresh=fresh, tell=tell, note=note)
     if done.failed:
         raise ForagerError("; ".join(done.failed))

@@ -156,7 +156,7 @@ def test_what_cannot_be_learnt_from_says_so() -> None:
     with pytest.raises(ForagerError, match="no level of this topic path has terms"):
         LexicalCritic(focus=["A.B"]).fit([page(""), page("")], ["A.B", "A"])
     with pytest.raises(ForagerError, match="1 or more"):
-        LexicalCritic(focus=[TARGET], terms=0)
+        LexicalCritic(focus=[TARGET], terms=-1)
 
 
 ASKED: list[Callable[[LexicalCritic], object]] = [

@@ -26,7 +26,6 @@ from studies.lexical.page import accuracy, at_the_target, commonest, known_mean,
 from studies.lexical.study import (
     BREADTH,
     CRAWLERS,
-    OPTIONS,
     THESIS,
     FewPart,
     LexicalPlan,
@@ -77,6 +76,7 @@ PLAN = LexicalPlan(
     draws=2,
     replays=1,
     breeding=GeneticSettings(5, 2),
+    least_c=1.0,
 )
 
 
@@ -252,7 +252,7 @@ def test_critics_with_few_examples() -> None:
 
 
 def test_all_variants_share_examples_and_starts(done: LexicalStudy) -> None:
-    for variant in (*CRAWLERS, *forms(done.searched).values(), *OPTIONS):
+    for variant in (*CRAWLERS, *forms(done.searched).values(), *PLAN.options):
         record, usual = done.record(variant, TESTED, 0), done.record(THESIS, TESTED, 0)
         assert record.order[0] == usual.order[0]
         assert len(record.order) == PLAN.pages
@@ -275,8 +275,10 @@ def test_examples_do_not_count(done: LexicalStudy) -> None:
 
 
 def test_only_options_are_crawled_on_other_topics(done: LexicalStudy) -> None:
-    tried = {variant for variant in (*CRAWLERS, *OPTIONS) if experiment_name(OTHER, variant) in done.done.experiments}
-    assert {BREADTH, THESIS, *OPTIONS} <= tried
+    tried = {
+        variant for variant in (*CRAWLERS, *PLAN.options) if experiment_name(OTHER, variant) in done.done.experiments
+    }
+    assert {BREADTH, THESIS, *PLAN.options} <= tried
     strategies = done.done.experiments[experiment_name(OTHER, THESIS)].plan.strategies
     assert not any("features" in name or "context=" in name or "sum" in name for name in strategies)
 
