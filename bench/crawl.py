@@ -53,6 +53,7 @@ from forager.project import Project
 from forager.store import NewUrl, Record, Store, models
 from forager.store.journal import pack_links
 from forager.strategies import Apprentice, BestFirst, ContextGraph, Hmm, MemmCrawler, PathForager, QValue
+from forager.strategies.weigher import Weigher
 from forager.types import FIRST_OF_ALL, Fetch, Page, Reason, ScoredLinks
 from forager.web import text
 from forager.web.page import ParsedLinks, parse
@@ -88,7 +89,7 @@ contact = "bench@web.test"
 longest_delay = 0.0
 resolve = {{ "*.web.test" = "127.0.0.1:{port}" }}
 """
-SCORING = (Apprentice, BestFirst, ContextGraph, Hmm, MemmCrawler, PathForager, QValue)  # with a clock, where asked for
+SCORING = (Apprentice, BestFirst, ContextGraph, Hmm, MemmCrawler, PathForager, QValue, Weigher)  # may have a clock
 Figures: TypeAlias = dict[str, Any]
 
 
@@ -187,7 +188,7 @@ def watch_stages() -> Spent:
     sockets: Any = asyncio.selector_events
     spent.watch("fetch", HttpFetcher, "fetch")
     spent.watch("fetch", sockets._SelectorSocketTransport, "_read_ready")
-    spent.watch("robots", Asker, "_refusal")
+    spent.watch("robots", Asker, "_read_rules", "_allows")
     spent.watch("robots", Robots, "known")
     spent.watch("robots", RobotsRules, "allows")
     spent.watch("parse", forager.crawl.loop, "parse")
@@ -195,7 +196,8 @@ def watch_stages() -> Spent:
     spent.watch("critic", NaiveBayes, "judge")
     for strategy in SCORING:
         spent.watch("score", strategy, "score")
-    spent.watch("learn", Apprentice, "observe")
+    for learner in (Apprentice, Weigher):
+        spent.watch("learn", learner, "observe")
     spent.watch("facts, frontier", Facts, "intern", "known", "judge", "found", "trace")
     spent.watch("facts, frontier", Step, "offer")
     spent.watch("facts, frontier", LaneFrontier, "acquire", "release", "next_due")
