@@ -10,9 +10,9 @@ from forager.errors import ForagerError, unknown
 from forager_lab.metrics import Figure
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first column is to the left, the others to the right."""
-    rule = ["---", *("---:" for _ in heads[1:])]
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1) -> str:
+    """A table whose first columns, those with texts, are to the left, the others to the right."""
+    rule = ["---" if at < texts else "---:" for at in range(len(heads))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows))
 
 
