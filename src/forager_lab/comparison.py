@@ -1,7 +1,8 @@
-"""The results of a matrix as a page to read: comparison.md and its pictures.
+"""The results of a matrix as two pages to read: comparison.md, and comparison-topics.md with its pictures.
 
-The page is made from the cells and from reading.md, which somebody writes by hand and which stands at the top. It has
-no dates and no paths, so that a second run with the same cells changes nothing.
+The first says what to use when, with one table of all strategies; the second has every topic. They are made from the
+cells and from reading.md, which somebody writes by hand. They have no dates and no paths, so that a second run with the
+same cells changes nothing.
 """
 
 from __future__ import annotations
@@ -16,19 +17,22 @@ from forager_lab.bootstrap import difference
 from forager_lab.left_out import LEARNT
 from forager_lab.markdown import share, signed, table, with_interval
 from forager_lab.matrix import KEPT, MatrixResult, Note, Tell
-from forager_lab.matrix_file import ALL, PACKAGE, MatrixLimits, run_file
+from forager_lab.matrix_file import ALL, PACKAGE, AdviceTable, MatrixLimits, run_file
 from forager_lab.metrics import Figure, mean
-from forager_lab.oracles import LAB_STRATEGIES
+from forager_lab.overview import advice, is_bound, mark, overview, works
 from forager_lab.plots import Picture, harvest_curves, need_matplotlib, recall_curves
 from forager_lab.report import Report, Row, count, runs_of, write_text
 from forager_lab.results import GOALS, PLACES, figures
 
-PAGE, READING, PICTURES = "comparison.md", "reading.md", "pictures"
+PAGE, DETAILS, READING, PICTURES = "comparison.md", "comparison-topics.md", "reading.md", "pictures"
 PLACE = "R/2"  # where the summaries take the harvest
 AGAINST = (("breadth-first", PLACE), ("breadth-first", "2R"), ("best-first", PLACE))
 
 Reports: TypeAlias = Mapping[str, Report]  # by the name of the experiment
 
+FURTHER = f"""\
+Every topic has its tables and curves on [a page of its own]({DETAILS}). `default` has been measured on more topics,
+with poor critics and without its parts: [default: the figures](default.md)."""
 EXPLAINED = """\
 All strategies of a run have the same critic, trained on the same sample, and start from the same pages; ± is the half
 width of the 95 % interval of a mean over runs (Student's t). How it is measured: [the laboratory](README.md).
@@ -66,24 +70,31 @@ def compare(
         file, webs=webs, kept=kept, left_out=left_out, limits=limits, jobs=jobs, fresh=fresh, tell=tell, note=note
     )
     command = repeated("matrix", file, limits, left_out)
-    write_comparison(
-        done, file.parent if docs is None else docs, command=command, skipped=[*matrix.skipped], seconds=seconds
-    )
+    folder, made = file.parent if docs is None else docs, how_made(done, command, [*matrix.skipped])
+    write_comparison(done, folder, made=made, given=matrix.table.advice)
+    write_topics(done, folder, made=made, seconds=seconds)
     return done
 
 
-def write_comparison(
-    done: MatrixResult, folder: Path, *, command: str, skipped: Sequence[str] = (), seconds: bool = True
-) -> Path:
-    """Write the page and its pictures into a folder. `seconds`: also show the time of a run, which varies."""
+def write_comparison(done: MatrixResult, folder: Path, *, made: str, given: Sequence[AdviceTable] = ()) -> Path:
+    """Write the first page: what to use when, and every strategy at every kind of work."""
+    kinds = works(done)
+    parts = ["# Comparison", advice(given, kinds), overview(kinds), _reading(folder), FURTHER]
+    return _written(folder / PAGE, [*parts, "## How it was made", made])
+
+
+def write_topics(done: MatrixResult, folder: Path, *, made: str, seconds: bool = True) -> Path:
+    """Write the page with every topic, and its pictures. `seconds`: also show the time of a run, which varies."""
     reports = {name: figures(experiment) for name, experiment in done.experiments.items()}
     pictures: dict[str, Picture] = {}
     sections = [_section(name, report, pictures, seconds) for name, report in reports.items()]
-    parts = ["# Comparison", _reading(folder), "## Summary", *_summaries(reports), *sections]
-    parts += ["## How it was made", how_made(done, command, skipped), EXPLAINED]
+    parts = ["# Comparison, topic by topic", EXPLAINED, *_summaries(reports), *sections, "## How it was made", made]
     for file, picture in pictures.items():
         write_text(folder / file, picture.svg)
-    page = folder / PAGE
+    return _written(folder / DETAILS, parts)
+
+
+def _written(page: Path, parts: Sequence[str]) -> Path:
     write_text(page, "\n\n".join(part for part in parts if part) + "\n")
     return page
 
@@ -130,14 +141,15 @@ def _weights_of_default(done: MatrixResult) -> list[str]:
 
 
 def _summaries(reports: Reports) -> list[str]:
-    """For each web with topics: the harvest of each strategy on each topic, and its difference to the simplest ones."""
+    """For each web with topics: the harvest of each strategy on each topic, and its difference to the simplest ones.
+    Topics that are crawled in another way, such as halved ones, stand apart."""
+    topics = {name: report for name, report in reports.items() if not _path(report)}
     parts = []
-    for web in dict.fromkeys(_web(name) for name in reports):
-        topics = {name: report for name, report in reports.items() if _web(name) == web and not _path(report)}
-        if topics:
-            parts += [f"Harvest at {PLACE} on {web}:", _harvest_table(topics)]
-            for base, place in AGAINST:
-                parts += _against(base, place, web, topics) if _has(base, topics) else []
+    for way in dict.fromkeys(map(_way, topics)):
+        alike = {name: report for name, report in topics.items() if _way(name) == way}
+        parts += [f"Harvest at {PLACE} on {way}:", _harvest_table(alike)]
+        for base, place in AGAINST:
+            parts += _against(base, place, way, alike) if _has(base, alike) else []
     return parts
 
 
@@ -159,11 +171,11 @@ def _harvest_table(topics: Reports) -> str:
 
 def _best(column: Mapping[str, Figure]) -> set[str]:
     """The best strategies, without the oracles. Values are compared as they are shown, so that equal ones are equal."""
-    shown = {name: round(value, 3) for name, value in column.items() if value is not None and not _bound(name)}
+    shown = {name: round(value, 3) for name, value in column.items() if value is not None and not is_bound(name)}
     return {name for name, value in shown.items() if value == max(shown.values())}
 
 
-def _against(base: str, place: str, web: str, topics: Reports) -> list[str]:
+def _against(base: str, place: str, way: str, topics: Reports) -> list[str]:
     """The paired differences to one strategy: for each topic, and over all topics."""
     names = [name for name in topics if _harvest(topics[name], base) is not None]
     rows = []
@@ -173,7 +185,7 @@ def _against(base: str, place: str, web: str, topics: Reports) -> list[str]:
             cells = [_difference([pair], signed) for pair in pairs]
             rows.append([strategy, *cells, *([_difference(pairs, signed)] if len(names) > 1 else [])])
     heads = ["strategy", *map(_topic, names), *(["all topics"] if len(names) > 1 else [])]
-    return [f"Difference to {base} at {place} on {web}:", table(heads, rows)]
+    return [f"Difference to {base} at {place} on {way}:", table(heads, rows)]
 
 
 Runs: TypeAlias = Sequence[Figure]  # a value for each run
@@ -188,8 +200,7 @@ def _difference(pairs: Sequence[tuple[Runs, Runs]], written: Callable[[float], s
     found = difference(ours, theirs)
     if found.student is None:
         return written(found.mean)
-    mark = "" if not found.told_apart else " ▲" if found.mean * sign > 0 else " ▼"
-    return f"{written(found.mean)} ± {written(found.student).removeprefix('+')}{mark}"
+    return f"{written(found.mean)} ± {written(found.student).removeprefix('+')}{mark(found, sign)}"
 
 
 # ---- an experiment --------------------------------------------------------------------------------------------------
@@ -286,20 +297,18 @@ def _cost(row: Row, seconds: bool) -> list[str]:
 # ---- looking up -----------------------------------------------------------------------------------------------------
 
 
-def _web(name: str) -> str:
-    return name.partition(" · ")[0]
+def _way(name: str) -> str:
+    """The web of an experiment, and how its topic is crawled, from its name: `WEB · TOPIC, HOW`."""
+    web, _, rest = name.partition(" · ")
+    return web + "".join(rest.partition(", ")[1:])
 
 
 def _topic(name: str) -> str:
-    return name.partition(" · ")[2]
+    return name.partition(" · ")[2].partition(", ")[0]
 
 
 def _path(report: Report) -> bool:
     return any("groups" in row for row in report["results"])
-
-
-def _bound(strategy: str) -> bool:
-    return _bare(strategy) in LAB_STRATEGIES
 
 
 def _bare(strategy: str) -> str:

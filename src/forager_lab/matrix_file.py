@@ -28,6 +28,11 @@ for the webs in `by_topic`, its topic: see `left_out`. The folder is looked for 
 A web is `procedural[:hosts=60:…]`, or a folder. A folder is looked for in the folders given with --webs (else in those
 of $FORAGER_WEBS), then beside the file.
 
+    [[advice]]                    # a row of the first table of the page: see `overview`
+    when = "pages on a topic"
+    use = "default"
+    work = "wikispeedia"          # the column with the figures that say so
+
 `about`, `chosen`, `chosen_runs` and `curves` are for the page about one strategy: see `evidence`.
 """
 
@@ -65,6 +70,14 @@ class ExperimentTable(Table, frozen=True):
     seed: int | None = None
 
 
+class AdviceTable(Table, frozen=True):
+    """The keys of an [[advice]]."""
+
+    when: str  # what somebody wants
+    use: str  # a strategy
+    work: str  # the kind of work that is like it
+
+
 class MatrixTable(Table, frozen=True):
     """The keys of a matrix file."""
 
@@ -80,6 +93,7 @@ class MatrixTable(Table, frozen=True):
     chosen: tuple[str, ...] = ()  # WEB or WEB:TOPIC: they were looked at when something was chosen
     chosen_runs: int = 0  # so many samples of these, the first
     curves: tuple[str, ...] = ()  # WEB:TOPIC, to be drawn
+    advice: tuple[AdviceTable, ...] = ()  # what to use when
 
 
 @dataclass(frozen=True)
@@ -162,7 +176,8 @@ def read_matrix(
             plan = _plan(table, experiment, web, goal, where)
             if weights is not None:
                 plan = replace(plan, left_out=UnseenWeights(weights, _unseen(experiment.web, goal, table.by_topic)))
-            plans[_unused(f"{_short(experiment.web)} · {_called(goal)}", plans)] = plan
+            critic = "" if plan.critic == table.critic else f", critic {plan.critic}"
+            plans[_unused(f"{_short(experiment.web)} · {_called(goal)}{critic}", plans)] = plan
     if not plans:
         raise ForagerError(f"{path}: nothing to do; " + ("; ".join(skipped.values()) or "it has no [[experiment]]"))
     return MatrixPlans(plans, skipped, table)
@@ -210,7 +225,8 @@ def _short(web: str) -> str:
 
 
 def _called(goal: TopicGoal | PathGoal) -> str:
-    return ", ".join([goal.focus, *([poor] if (poor := poverty(goal)) else [])])
+    halved = isinstance(goal, TopicGoal) and goal.halved
+    return ", ".join(filter(None, [goal.focus, "halved" if halved else "", poverty(goal)]))
 
 
 def poverty(goal: TopicGoal | PathGoal | LevelGoal) -> str:

@@ -19,7 +19,7 @@ from forager.registry import Spec
 from forager_lab import cells as cells_module
 from forager_lab import experiment, matrix
 from forager_lab.cli.matrix import matrix as command
-from forager_lab.comparison import compare, write_comparison
+from forager_lab.comparison import compare, how_made, write_comparison, write_topics
 from forager_lab.experiment import Cell, PathGoal, Plan, TopicGoal
 from forager_lab.laboratory import Laboratory
 from forager_lab.matrix import USUAL, CellTask, MatrixResult, MatrixStatus, Pace, run_matrix
@@ -30,6 +30,10 @@ WEB = "procedural:hosts=6:pages_per_host=25:links=12:length=2000"
 MATRIX = f"""
 strategies = ["breadth-first", "random", "best-first", "oracle"]
 runs = 2
+advice = [
+  {{ when = "any page on business", use = "best-first", work = "{WEB}" }},
+  {{ when = "never", use = "best-first", work = "another web" }},
+]
 
 [[experiment]]
 web = "{WEB}"
@@ -124,12 +128,11 @@ def test_a_rerun_crawls_nothing_and_changes_nothing(file: Path, undisturbed: Pat
         assert compare(file, kept=undisturbed / "kept", docs=tmp_path).crawled == 0
         pages.append(written(tmp_path))
     assert pages[0] == pages[1]
-    assert b"s a run" in pages[0]["comparison.md"]
+    assert b"s a run" in pages[0]["comparison-topics.md"]
 
 
 def test_the_page_has_what_was_measured(undisturbed: Path) -> None:
-    page = (undisturbed / "comparison.md").read_text()
-    assert page.startswith("# Comparison\n\n## What wins\n\nThe *oracle*, | as `ever`.\n\n")
+    page = (undisturbed / "comparison-topics.md").read_text()
     assert f"\n## {WEB} · Business\n" in page
     assert "| strategy | Business | Business.Finance | mean |" in page
     assert f"Difference to best-first at R/2 on {WEB}:" in page
@@ -143,9 +146,20 @@ def test_the_page_has_what_was_measured(undisturbed: Path) -> None:
     for line in page.splitlines():
         if line.startswith("| strategy "):
             columns = line.count("|")
-        if line.startswith("| ") and "as `ever`" not in line:
+        if line.startswith("| "):
             widths[line.count("|") - columns] = widths.get(line.count("|") - columns, 0) + 1
     assert set(widths) == {0}  # every row is as long as its head
+
+
+def test_the_first_page_says_what_to_use_and_has_every_strategy_once(undisturbed: Path) -> None:
+    page = (undisturbed / "comparison.md").read_text()
+    assert page.startswith("# Comparison\n\n## What to use when\n\n| you want | use | measured on | figure |")
+    assert re.search(rf"\| any page on business \| `best-first` \| {WEB} \| (\.\d+) \| \1 \| `\S+` \.\d+ \|", page)
+    assert "| never |" not in page, "there are no figures for it"
+    assert "## What wins\n\nThe *oracle*, | as `ever`.\n\n" in page
+    rows = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == ["best-first", "best-first:tau=0.3", "breadth-first", "oracle", "random"]
+    assert rows[-1] == "oracle"
 
 
 def test_a_damaged_cell_is_crawled_again_with_a_note(file: Path, undisturbed: Path, tmp_path: Path) -> None:
@@ -198,7 +212,7 @@ def test_a_cell_that_fails_names_itself_and_the_others_are_kept(
     assert (told[-1].done, told[-1].failed, told[-1].total) == (3, 1, 4)
     assert done.experiments["small"].plan.strategies == ("breadth-first",)
     assert done.incomplete == {"small": ["random"]}
-    page = write_comparison(done, tmp_path, command="again").read_text()
+    page = write_topics(done, tmp_path, made=how_made(done, "again", [])).read_text()
     assert "Left out of small, where a crawl failed: random." in page
     assert "| random |" not in page
     monkeypatch.undo()
@@ -206,8 +220,10 @@ def test_a_cell_that_fails_names_itself_and_the_others_are_kept(
 
 
 def test_nothing_at_all_can_be_written_too(tmp_path: Path) -> None:
-    page = write_comparison(MatrixResult({}, {"small": ["random"]}, {}, 0, ["it failed"]), tmp_path, command="again")
-    assert "where a crawl failed: random" in page.read_text()
+    nothing = MatrixResult({}, {"small": ["random"]}, {}, 0, ["it failed"])
+    made = how_made(nothing, "again", [])
+    for page in (write_comparison(nothing, tmp_path, made=made), write_topics(nothing, tmp_path, made=made)):
+        assert "where a crawl failed: random" in page.read_text()
 
 
 # ---- the time that is left ------------------------------------------------------------------------------------------
@@ -262,8 +278,10 @@ def test_an_experiment_overrides_what_stands_above(tmp_path: Path) -> None:
     assert read_matrix(file).plans == {
         "procedural:hosts=3 · A.B": Plan("procedural:hosts=3", TopicGoal("A.B"), both, "naive-bayes", 3, 50, 7),
         "procedural:hosts=3 · C": Plan("procedural:hosts=3", TopicGoal("C"), both, "naive-bayes", 3, 50, 7),
-        "procedural · A": Plan("procedural", PathGoal("A", "host"), ("oracle",), "predicate", 1, 9, 0),
-        "procedural · A (2)": Plan("procedural", TopicGoal("A"), both, "naive-bayes", 3, 50, 7),
+        "procedural · A, critic predicate": Plan(
+            "procedural", PathGoal("A", "host"), ("oracle",), "predicate", 1, 9, 0
+        ),
+        "procedural · A": Plan("procedural", TopicGoal("A"), both, "naive-bayes", 3, 50, 7),
     }
 
 
@@ -326,7 +344,7 @@ GOOD = "strategies = ['random']\n[[experiment]]\nweb = 'procedural:hosts=6:pages
         (GOOD + "topic = 'Busines'", r"procedural:\S+ · Busines: no topic named 'Busines'; nearest: Business"),
         (GOOD + "target = 'Business'\nleave_out = 'hots'", r"procedural:\S+ · Business: no column .* named 'hots'"),
         (GOOD + "topic = 'Business'\nstrategies = ['randon']", "· Business: no strategy named 'randon'; nearest: ran"),
-        (GOOD + "topic = 'Business'\ncritic = 'naive-bays'", "· Business: no critic named 'naive-bays'; nearest: n"),
+        (GOOD + "topic = 'Business'\ncritic = 'naive-bays'", "no critic named 'naive-bays'; nearest: naive-b"),
     ],
 )  # fmt: skip
 def test_wrong_files_are_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:

@@ -27,6 +27,7 @@ from forager_lab.evidence.rows import (
 from forager_lab.markdown import readings, share, signed, table, with_interval
 from forager_lab.matrix import KEPT, MatrixResult, Note, Tell
 from forager_lab.matrix_file import ALL, MatrixLimits, MatrixTable, run_file
+from forager_lab.overview import mark
 from forager_lab.plots import Picture, need_matplotlib, recall_curves
 from forager_lab.report import count, write_text
 from forager_lab.results import BASELINE, BOUND, GOALS, figures
@@ -237,8 +238,7 @@ def _titled(said: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> s
 def _difference(found: Difference | None) -> str:
     if found is None:
         return "–"
-    mark = " ▲" if _wholly_above(found) else " ▼" if _wholly_below(found) else ""
-    return signed(found.mean) + ("" if found.half is None else f" ± {share(found.half)}{mark}")
+    return signed(found.mean) + ("" if found.half is None else f" ± {share(found.half)}{mark(found)}")
 
 
 def _count(found: Sequence[Difference | None], test: Callable[[Difference], bool]) -> int:

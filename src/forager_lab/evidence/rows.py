@@ -21,7 +21,7 @@ from forager_lab.left_out import WITHOUT
 from forager_lab.matrix import MatrixResult
 from forager_lab.matrix_file import MatrixTable, poverty
 from forager_lab.metrics import Figure
-from forager_lab.oracles import LAB_STRATEGIES
+from forager_lab.overview import is_bound
 from forager_lab.protocol import CrawlRecord
 from forager_lab.results import BASELINE, BOUND, PLACES
 
@@ -172,7 +172,7 @@ class EvidenceRows:
         found: dict[str, dict[str, EvidenceRow]] = {}
         for row in self.others:
             for name in row.strategies:
-                if name != self.ours and not family_of(name) and Spec.parse(name).name not in LAB_STRATEGIES:
+                if name != self.ours and not family_of(name) and not is_bound(name):
                     found.setdefault(name, {}).setdefault(row.key, row)
         return {name: list(rows.values()) for name, rows in found.items()}
 
