@@ -5,8 +5,8 @@ becomes of a link that is found again) and goes by the same scores: with raw lab
 scores only, with calibrated ones the calibrated only. Every crawl is compared at R/4, R/2 and R pages, by truth and by
 the critic.
 
-The critic has *two* classes, the topic and the rest; or those of the web's *taxonomy* (taxonomy.py); or two, and beside
-them the *layers* of a context graph (layers.py), which do not change what is relevant.
+The critic has *two* classes, the topic and the rest; or those of the web's *taxonomy*; or two, and beside them the
+*layers* of a context graph, which do not change what is relevant (critics.py).
 
     best-first …   a baseline, 2R pages                                    figs. 4, 5; the source of the instances
     halved …       trained on instances with targets in half A, R pages    figs. 10, 11; counted on half B
@@ -135,7 +135,7 @@ class ApprenticePlan:
     apprentice: str = APPRENTICE
     critic: str = "naive-bayes"
     runs: int = 5
-    side_runs: int = 3  # of the side figures
+    side_runs: int = 5  # of the side figures
     large: int = 300  # a topic with more pages leaves time to learn on the way
     instances: int = 20_000  # offline figures are made of at most so many
     splits: int = 3  # of them, into those to learn from and those to test on
@@ -241,5 +241,3 @@ def _side_crawls(plan: ApprenticePlan, size: int) -> list[PlannedCrawl]:
     if plan.is_large(size):
         found.append(PlannedCrawl(GRAPH, size, SetUp(GRAPH), "half"))
     return found
-VARIANTS = {}
-FEATURES = {}

@@ -28,7 +28,7 @@ from forager_lab.laboratory import Laboratory
 from forager_lab.matrix import KEPT
 from forager_lab.protocol import STARTS, Trial, strategy_for, topic_trial
 from forager_lab.workers import Failed, work
-from studies.apprentice import crawls, layers, offline, offline_features, taxonomy
+from studies.apprentice import crawls, critics, offline, offline_features
 from studies.apprentice.crawls import (
     CrawledPages,
     CrawlInstances,
@@ -40,7 +40,7 @@ from studies.apprentice.crawls import (
     taught_by,
     within,
 )
-from studies.apprentice.layers import LayeredCritic, taught_graph
+from studies.apprentice.critics import LayeredCritic, class_sample, taught_graph, taxonomy_trial
 from studies.apprentice.offline import offline_figures
 from studies.apprentice.offline_features import feature_figures
 from studies.apprentice.set_ups import (
@@ -55,7 +55,6 @@ from studies.apprentice.set_ups import (
     TopicRun,
     planned_crawls,
 )
-from studies.apprentice.taxonomy import class_sample, taxonomy_trial
 from studies.kept_parts import Key, PartsFolder, code_behind
 
 OFFLINE = "offline"  # the part with the offline figures
@@ -220,16 +219,20 @@ def make_missing(plan: ApprenticePlan, folder: PartsFolder, content: str, topic_
 
 
 def _offline(plan: ApprenticePlan, crawler: TopicRunCrawler) -> Mapping[str, Any]:
-    """As printed: of the baseline that freezes priorities, with raw labels. Then with a critic of many classes, too."""
-    printed = PRINTED[FIRST_RAW]
-    of_classes = replace(printed, critic="taxonomy")
+    """As printed, and with calibrated labels."""
+    kinds = {"raw": PRINTED[FIRST_RAW], "calibrated": SetUp(BASELINE)}
+    return {name: _offline_with(plan, crawler, set_up) for name, set_up in kinds.items()}
+
+
+def _offline_with(plan: ApprenticePlan, crawler: TopicRunCrawler, set_up: SetUp) -> Mapping[str, Any]:
+    """Of the pages of a baseline: figures 6 to 9, and what further features add, also with a critic of many classes."""
     usual: dict[str, int] = {"most": plan.instances, "seeds": plan.splits, "seed": plan.seed}
-    instances, found = crawler.instances(printed), {}
-    found["two"] = feature_figures(instances, crawler.trial.critic.classes, crawler.sampled, **usual)
-    room = crawler.classroom(of_classes)
-    many = gather(crawler.lab, room, crawler.baselines[printed.baseline].order)
-    found["taxonomy"] = feature_figures(many, room.critic.classes, crawler.sampled, **usual)
-    return {**offline_figures(instances, **usual), "features": found}
+    instances = crawler.instances(set_up)
+    two = feature_figures(instances, crawler.trial.critic.classes, crawler.sampled, **usual)
+    room = crawler.classroom(replace(set_up, critic="taxonomy"))
+    many = gather(crawler.lab, room, crawler.baselines[set_up.baseline].order)
+    taxonomy = feature_figures(many, room.critic.classes, crawler.sampled, **usual)
+    return {**offline_figures(instances, **usual), "features": {"two": two, "taxonomy": taxonomy}}
 
 
 # ---- all of them ----------------------------------------------------------------------------------------------------
@@ -266,7 +269,7 @@ def run_apprentice_study(
     """
     if jobs < 1:
         raise ForagerError("--jobs must be at least 1")
-    lab, code = laboratory(plan.web), code_behind(crawls, layers, offline, offline_features, taxonomy)
+    lab, code = laboratory(plan.web), code_behind(crawls, critics, offline, offline_features)
     kept = PartsFolder(folder, code, fresh=fresh)
     content = web_content(lab.web)
     every = list(_topic_runs(plan, lab))
