@@ -203,11 +203,12 @@ def _gains() -> list[ClaimParts]:
     return [
         (lambda found: _at(gain(found), 0, 1) - _at(gain(found), 4, 5),
          "§3.4, fig. 8: the information gain of a word falls with its distance from the link",
-         "mean gain at |d| = 0 and 1 less that at 4 and 5 is above zero (bits)"),
+         "mean gain at d = 0 and ±1 less that at ±4 and ±5 is above zero (bits)"),
         (lambda found: saw_tooth(gain(found)), "§3.4, fig. 8: it falls in a saw-tooth, larger at even offsets",
-         "mean gain at |d| = 2 and 4 less that at the odd offsets beside them is above zero (bits)"),
+         "mean gain at d = ±2 and ±4 less that at the odd offsets beside them is above zero (bits)"),
         (settled, "§3.4, fig. 8: from about 5 on it is almost constant",
-         "it changes less from |d| = 5, 6 to 7, 8 than a tenth of the change from 0, 1 to 5, 6; the margin is shown"),
+         "it changes less from d = ±5, ±6 to ±7, ±8 than a tenth of the change from 0, ±1 to ±5, ±6; the margin is "
+         "shown"),
     ]  # fmt: skip
 
 
@@ -238,13 +239,14 @@ def _leaves(study: ApprenticeStudy) -> list[Claim]:
     end = ", in the mean over topics, with its interval"
     return [
         Claim("§3.4, fig. 9a: there is less text at odd offsets than at even ones",
-              f"share of all words at |d| = 2 and 4 less that at the odd offsets beside them is above zero{end}",
+              f"share of all words at d = ±2 and ±4 less that at the odd offsets beside them is above zero{end}",
               as_text(mass), above_zero(mass)),
         Claim("§3.4, fig. 9b: most leaves at odd offsets are tags without text",
-              f"share of leaves without a word at |d| = 1 and 3, less one half, is above zero{end}",
+              f"share of leaves without a word at d = ±1 and ±3, less one half, is above zero{end}",
               as_text(most), above_zero(most)),
         Claim("§3.4, fig. 9b: there are more of them at odd offsets than at even ones",
-              f"that share at |d| = 1 and 3 less that at 2 and 4 is above zero{end}", as_text(more), above_zero(more)),
+              f"that share at d = ±1 and ±3 less that at ±2 and ±4 is above zero{end}",
+              as_text(more), above_zero(more)),
     ]  # fmt: skip
 
 

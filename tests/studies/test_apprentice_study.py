@@ -278,10 +278,12 @@ def test_the_sample_of_classes_is_small_and_keeps_the_topic(crawler: TopicRunCra
         assert class_sample(lab, topic, seed=1) != sample
 
 
-def test_relevance_is_the_sum_over_the_classes_of_the_topic(crawler: TopicRunCrawler) -> None:
+def test_relevance_is_the_sum_over_the_classes_of_the_topic() -> None:
+    web = "procedural:hosts=30:pages_per_host=30:links=12:length=2000"
+    crawler = TopicRunCrawler(replace(PLAN, web=web), TopicRun("Business", 0, 100), experiment.laboratory(web), {})
     critic = crawler.classroom(replace(USUAL, critic="taxonomy")).critic
     inside = np.array([below(name, "Business") for name in critic.classes])
-    assert 1 < inside.sum() < len(critic.classes)
+    assert 1 < inside.sum() < len(critic.classes) / 2
     pages = [page for page in crawler.lab.pages(list(crawler.lab.web.truth.labels)[:20]) if page is not None]
     for told in critic.judge(pages):
         assert told.relevance == pytest.approx(told.topics[inside].sum(), abs=1e-5)
@@ -352,7 +354,7 @@ def test_a_prior_from_elsewhere_is_of_another_topic(crawler: TopicRunCrawler, do
     planned = {each.name: each for each in planned_crawls(PLAN, TopicRun("Business", 0, done.sizes["Business"]))}
     assert (planned[PRIMED].taught, planned[PRIMED].learns_on) == ("half", True)
     assert planned[PRIMED_ELSEWHERE].taught == "another topic"
-    earlier = crawler._elsewhere(planned[PRIMED_ELSEWHERE])
+    earlier = crawler._elsewhere(replace(planned[PRIMED_ELSEWHERE], options={"batch": 5}))
     assert isinstance(earlier, Apprentice)
     assert earlier.parts()["instances"] > 20
     alone = replace(PLAN, topics=("Business",))
@@ -423,9 +425,10 @@ def test_every_course_is_told_at_the_same_horizons(done: ApprenticeStudy, tmp_pa
     titles += ["batch 300", "the taxonomy: + vector, beforehand", "two classes: + co-citation, online"]
     titles += ["another topic, all pages", "half A, goes on learning, half B", "words, vector and layers"]
     for title in titles:
-        (head,) = [line for line in text.splitlines() if line.startswith(f"| **{title}**") and "at R/4" in line]
+        heads = [line for line in text.splitlines() if line.startswith(f"| **{title}**") and "at R/4" in line]
+        assert heads, title
         for by in ("truth", "critic"):
-            assert f"| {by} at R/4 | at R/2 | at R |" in head
+            assert all(f"| {by} at R/4 | at R/2 | at R |" in head for head in heads)
 
 
 def test_small_topics_have_no_variants_that_need_time(done: ApprenticeStudy) -> None:
