@@ -111,6 +111,10 @@ def topic_cuts(study: ApprenticeStudy, course: CrawlCourse, horizon: str) -> dic
     return {topic: losses.reduction(mean(ours), mean(theirs)) for topic, ours, theirs in rows}
 
 
+def _who(course: CrawlCourse) -> str:
+    return course.title.partition(":")[0]
+
+
 def percent(value: Figure) -> str:
     return "–" if value is None else f"{100 * value:.0f}"
 
@@ -124,7 +128,7 @@ def _cuts_text(study: ApprenticeStudy, course: CrawlCourse) -> str:
 
 
 def _cut_claims(study: ApprenticeStudy, course: CrawlCourse) -> list[Claim]:
-    base, who = study.plan.baseline_of(course.name), course.title
+    base, who = study.plan.baseline_of(course.name), _who(course)
     found = less_lost(study, course, base, of=0.7)
     cuts = topic_cuts(study, course, MIDDLE)
     known = {topic: each for topic, each in cuts.items() if each is not None}
@@ -149,7 +153,7 @@ def _none_worse(study: ApprenticeStudy, course: CrawlCourse, base: str) -> Claim
     sure = [topic for topic in worse if by_topic[topic].told_apart]
     told = f"not better on {', '.join(worse)}" if worse else "better on all"
     return Claim(
-        f"§3.2: all topics improve, none deteriorates ({course.title})",
+        f"§3.2: all topics improve, none deteriorates ({_who(course)})",
         "loss at R/2 by truth is smaller on every topic; does not hold if it is larger on some, with its interval",
         f"{told}{'; told from chance: ' + ', '.join(sure) if sure else ''}" if by_topic else NOTHING,
         None if not by_topic or (worse and not sure) else not worse,
@@ -165,10 +169,10 @@ def _overlap_claims(study: ApprenticeStudy, course: CrawlCourse) -> list[Claim]:
     new = {topic: _never_met(study, topic, course) for topic in study.sizes}
     average = mean([each for each in at_end.values() if each is not None])
     return [
-        Claim(f"§3.6, fig. 11: the two crawls share few URLs, 3 to 9 % of their union ({course.title})",
+        Claim(f"§3.6, fig. 11: the two crawls share few URLs, 3 to 9 % of their union ({_who(course)})",
               "less than .1 of the union after R pages, in the mean over topics, with its interval",
               f"{share(average)} of the union", above_zero(small)),
-        Claim(f"§3: it finds crawl paths that the baseline never expands ({course.title})",
+        Claim(f"§3: it finds crawl paths that the baseline never expands ({_who(course)})",
               "on every topic it has pages with the label after R pages that the baseline does not have after 2R",
               f"{share(min(new.values()))} to {share(max(new.values()))} of its pages with the label, by topic",
               min(new.values()) > 0),
@@ -192,11 +196,11 @@ def _recall_claims(study: ApprenticeStudy, course: CrawlCourse, free: CrawlCours
     verdicts = above_zero(above), None if below is None or not below.told_apart else below.mean < 0
     end = less_lost(study, course, base, END)
     return [
-        Claim(f"§3.6, fig. 12: the recall crawler lies between the baseline and the free apprentice ({course.title})",
+        Claim(f"§3.6, fig. 12: the recall crawler lies between the baseline and the free apprentice ({_who(course)})",
               "it loses less than the baseline and more than the free one at R/2 by truth, with both intervals",
               f"less than the baseline by {as_text(above)}, than the free one by {as_text(below)}",
               False if False in verdicts else None if None in verdicts else True),
-        Claim(f"§3.6: at the end it meets the baseline ({course.title})",
+        Claim(f"§3.6: at the end it meets the baseline ({_who(course)})",
               "the losses at R by truth differ by less than .01 in the mean",
               as_text(end), None if end is None else abs(end.mean) < 0.01),
     ]  # fmt: skip
@@ -215,7 +219,7 @@ def _switch_claims(study: ApprenticeStudy, course: CrawlCourse) -> list[Claim]:
             (1.0, [(each[5], each[6]) for each in told]),
         )
     )
-    end, who = "in the mean over topics, with its interval", course.title
+    end, who = "in the mean over topics, with its interval", _who(course)
     return [
         Claim(f"§3.7, fig. 13a: the baseline expects too much of its frontier ({who})",
               f"the mean estimate of waiting links falls when they are scored again, {end}",
@@ -238,7 +242,7 @@ def _slope_claims(study: ApprenticeStudy, course: CrawlCourse) -> list[Claim]:
     before, after, goes_on = ([getattr(each, name) for each in whole] for name in ("before", "after", "baseline"))
     falls, less = (difference(rows, after) if whole else None for rows in (before, goes_on))
     ratios = [1 - cut for each in whole if (cut := losses.reduction(mean(each.after), mean(each.before))) is not None]
-    end, who = "by truth, with its interval", course.title
+    end, who = "by truth, with its interval", _who(course)
     return [
         Claim(f"§3.7, figs. 13b, 14: the slope of the loss drops at once ({who})",
               f"the loss of a page is smaller in the R/4 pages after the switch than in the R/4 before it, {end}",
@@ -276,7 +280,7 @@ def _features_in_crawls(study: ApprenticeStudy) -> Claim:
         words, *others = features_online(kind)
         for course in others:
             found[course.title] = less_lost(study, replace(course, chosen_on=CHOSEN_ON), words.name)
-    known = [each for each in found.values() if each is not None]
+    known = [each for each in found.values() if each is not None and each.half is not None]
     return Claim(
         "§3.8: in crawls the effect of further features cannot be told from chance",
         "at R/2 by truth, none of them differs from words alone, with its interval",

@@ -194,7 +194,7 @@ def saw_tooth(values: Sequence[float]) -> float:
 
 def _gains() -> list[ClaimParts]:
     def gain(found: Offline) -> list[float]:
-        return list(found["gain"]["mean"])
+        return [1000 * each for each in found["gain"]["mean"]]  # in thousandths of a bit
 
     def settled(found: Offline) -> float:
         near, beyond, far = (_at(gain(found), *offsets) for offsets in ((0, 1), (5, 6), (7, 8)))
@@ -203,9 +203,9 @@ def _gains() -> list[ClaimParts]:
     return [
         (lambda found: _at(gain(found), 0, 1) - _at(gain(found), 4, 5),
          "§3.4, fig. 8: the information gain of a word falls with its distance from the link",
-         "mean gain at d = 0 and ±1 less that at ±4 and ±5 is above zero (bits)"),
+         "mean gain at d = 0 and ±1 less that at ±4 and ±5 is above zero (bits / 1000)"),
         (lambda found: saw_tooth(gain(found)), "§3.4, fig. 8: it falls in a saw-tooth, larger at even offsets",
-         "mean gain at d = ±2 and ±4 less that at the odd offsets beside them is above zero (bits)"),
+         "mean gain at d = ±2 and ±4 less that at the odd offsets beside them is above zero (bits / 1000)"),
         (settled, "§3.4, fig. 8: from about 5 on it is almost constant",
          "it changes less from d = ±5, ±6 to ±7, ±8 than a tenth of the change from 0, ±1 to ±5, ±6; the margin is "
          "shown"),
