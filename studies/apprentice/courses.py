@@ -15,6 +15,7 @@ from studies.apprentice.set_ups import (
     ONLINE,
     RECALL,
     STEERED,
+    SUMMED,
     SWITCHED,
     WHOLE,
 )
@@ -49,13 +50,14 @@ BEFOREHAND = CrawlCourse("ours: beforehand", HALVED, HALF_B, CHOSEN_ON)
 NEVER_BEFORE = CrawlCourse("ours: online", ONLINE, EVERY, CHOSEN_ON)
 UNDIVIDED = CrawlCourse("ours: undivided\\*", WHOLE, EVERY, CHOSEN_ON)
 STEERING = CrawlCourse("steered: online", STEERED, EVERY, STEERED_ON)
+SUMMING = CrawlCourse("sum: online", SUMMED)
 RECALLING = CrawlCourse("ours: recall crawler", RECALL, HALF_B, CHOSEN_ON)
 RECALLING_PRINTED = CrawlCourse("as printed, both best: recall crawler", f"{RECALL}, {BEST_RAW}", HALF_B)
 SWITCHING = CrawlCourse("ours: switched on at R/2", SWITCHED, EVERY, CHOSEN_ON)
 SWITCHING_PRINTED = CrawlCourse("as printed, both best: switched on at R/2", f"{SWITCHED}, {BEST_RAW}")
 MAIN = (
     *(PRINTED_BEST, PRINTED_FIRST, BEFOREHAND, UNDIVIDED),
-    *(PRINTED_BEST_ONLINE, PRINTED_FIRST_ONLINE, NEVER_BEFORE, STEERING),
+    *(PRINTED_BEST_ONLINE, PRINTED_FIRST_ONLINE, NEVER_BEFORE, STEERING, SUMMING),
 )
 
 

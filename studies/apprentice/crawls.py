@@ -44,9 +44,11 @@ from forager.types import (
     Ragged,
     ScoredLinks,
     Strategy,
+    Terms,
     Trace,
     Url,
     Visit,
+    WeighsWords,
 )
 from forager.web.scope import Scope
 from forager_lab.laboratory import Laboratory
@@ -250,6 +252,11 @@ class OneScoreCritic:
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
         self._critic.fit(pages, labels)
 
+    def word_log_odds(self, terms: Terms) -> Floats:
+        if isinstance(self._critic, WeighsWords):
+            return self._critic.word_log_odds(terms)
+        return np.zeros(len(terms), np.float32)
+
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
         judged = self._critic.judge(pages)
         if self._raw:
@@ -272,10 +279,15 @@ class FrozenStrategy:
 
 
 def taught_by(lab: Laboratory, trial: Trial, spec: Spec, instances: CrawlInstances) -> Strategy:
-    """The strategy after it was shown these instances, page by page, as one batch."""
+    """The strategy after it was shown these instances, page by page, as one batch.
+
+    One that chooses its window tries the windows on what it has not yet learnt. So it is shown two batches; of an odd
+    number of pages the last one teaches nothing.
+    """
     if not isinstance(strategy_for(lab, trial, spec), Learns):
         raise ForagerError(f"{spec} does not learn while crawling; this study needs one that does, such as apprentice")
-    learner = strategy_for(lab, trial, Spec(spec.name, {**spec.options, "batch": len(instances.visits)}))
+    batch = max(1, len(instances.visits) // (2 if spec.options.get("choose_window") else 1))
+    learner = strategy_for(lab, trial, Spec(spec.name, {**spec.options, "batch": batch}))
     assert isinstance(learner, Learns)
     ends = np.searchsorted(instances.sources, np.arange(len(instances.visits) + 1))
     relevance, source_relevance = instances.relevance, instances.source_relevance

@@ -60,6 +60,8 @@ LESSONS: Mapping[str, Lesson | None] = {
 }
 GRAPH = "context-graph"  # the context graph alone, taught on half A
 STEERED = f"{ONLINE}, steered"  # starts from the relevance of the page itself, combines all pages that link to a target
+SUM_BY = "apprentice:form=sum"
+SUMMED = f"{ONLINE}, sum"  # the sum of all that is known beforehand and of what is learnt
 USUAL_BATCH, BATCHES = 100, (20, 300, 1000)
 FIRST_RAW, BEST_RAW = "printed, first", "printed, best"  # the apprentice as the paper prints it
 VECTOR, LAYERS = "vector", "layers"
@@ -157,7 +159,8 @@ class ApprenticePlan:
     def set_ups(self) -> dict[str, SetUp]:
         """All of them by name; the apprentice of the plan has none."""
         ours = self.apprentice
-        return {"": SetUp(ours), "steered": SetUp(STEERED_BY), **PRINTED, **variants(ours), **further(ours)}
+        own = {"": SetUp(ours), "steered": SetUp(STEERED_BY), "sum": SetUp(SUM_BY)}
+        return {**own, **PRINTED, **variants(ours), **further(ours)}
 
     def set_up(self, name: str) -> SetUp:
         """The set-up of the crawl of this name."""
@@ -225,7 +228,8 @@ def _crawl(plan: ApprenticePlan, how: str, size: int, of: str = "") -> PlannedCr
 
 
 def _main_crawls(plan: ApprenticePlan, size: int) -> list[PlannedCrawl]:
-    wanted = [(how, of) for of in ("", *PRINTED) for how in (HALVED, ONLINE)] + [(WHOLE, ""), (ONLINE, "steered")]
+    wanted = [(how, of) for of in ("", *PRINTED) for how in (HALVED, ONLINE)]
+    wanted += [(WHOLE, ""), (ONLINE, "steered"), (ONLINE, "sum")]
     return [_crawl(plan, how, size, of) for how, of in wanted]
 
 

@@ -228,6 +228,16 @@ def test_trained_beforehand_is_trained_and_learns_no_more(crawler: TopicRunCrawl
     assert (frozen.score(visit).scores == frozen.score(visit).scores).all()
 
 
+def test_a_window_is_chosen_beforehand_too(crawler: TopicRunCrawler) -> None:
+    """Of two batches the second is tried before it is learnt."""
+    room, instances = crawler.classroom(USUAL), crawler.instances(USUAL)
+    chooses = taught_by(crawler.lab, room, Spec("apprentice", {"choose_window": True}), instances)
+    assert isinstance(chooses, Apprentice)
+    assert 0 < chooses.parts()["windows_seen"].sum() < len(instances)
+    assert chooses.parts()["pages"] == 0  # nothing waits to be learnt
+    assert chooses.parts()["instances"].sum() == len(instances)
+
+
 def test_what_does_not_learn_cannot_be_trained(crawler: TopicRunCrawler) -> None:
     with pytest.raises(ForagerError, match="does not learn"):
         taught_by(crawler.lab, crawler.trial, Spec("best-first"), crawler.instances(USUAL))
