@@ -59,7 +59,7 @@ from forager.learn.focus import below
 from forager.registry import Spec
 from forager.strategies.apprentice.features import LinkContext
 from forager.strategies.apprentice.strategy import Apprentice
-from forager.types import Judgement, Learns, Page, Rescores, Url
+from forager.types import Judgement, Learns, Page, Rescores, Url, WeighsWords
 from forager_lab import experiment
 from forager_lab.protocol import topic_trial
 from tests.small_web import WordCritic
@@ -257,6 +257,18 @@ def test_the_critic_teaches_what_it_steers_by() -> None:
         judgement = critic.judge([page])[0]
         assert (judgement.raw, judgement.relevance) == (told, told)
     assert (critic.classes, critic.focus, critic.version) == (WordCritic.classes, WordCritic.focus, WordCritic.version)
+
+
+def test_it_weighs_words_as_the_critic_behind_it_does(crawler: TopicRunCrawler) -> None:
+    page = crawler.instances(USUAL).visits[0].page
+    plain, weighing = crawler.trial.critic, crawler.classroom(USUAL).critic
+    assert isinstance(plain, WeighsWords)
+    assert isinstance(weighing, WeighsWords)
+    odds = weighing.word_log_odds(page.terms.values)
+    assert np.array_equal(odds, plain.word_log_odds(page.terms.values))
+    assert odds.any()
+    silent = OneScoreCritic(WordCritic(), "raw")
+    assert not silent.word_log_odds(page.terms.values).any()
 
 
 class HalfSure(WordCritic):
