@@ -13,7 +13,8 @@ from forager.errors import ForagerError
 from forager_lab.cli.matrix import STOPPED, MatrixProgress
 from forager_lab.matrix import KEPT
 from forager_lab.plots import need_matplotlib
-from studies.apprentice import ApprenticePlan, run_apprentice_study, write_apprentice_page
+from studies.apprentice import ApprenticePlan, apprentice_claims, run_apprentice_study, write_apprentice_page
+from studies.claims import told
 from studies.lexical import LexicalPlan, run_lexical_study, write_lexical_page
 from studies.paths import PathsPlan, run_paths_study, write_paths_page
 
@@ -56,7 +57,8 @@ def apprentice(
     keep: KeepOption = KEPT,
     fresh: FreshOption = False,
 ) -> None:
-    """The apprentice: figures 4 to 14 of its paper, and a table of loss reduction. Finished crawls are kept."""
+    """The apprentice: the claims of its paper one by one, figures 4 to 14, and loss reduction. Finished crawls are
+    kept."""
     need_matplotlib()
     plan = ApprenticePlan(web, _names(topics), spec, critic, runs, min(side_runs, runs), seed=seed)
     try:
@@ -65,6 +67,7 @@ def apprentice(
         err.print(_stopped(keep))
         raise typer.Exit(STOPPED) from None
     page = write_apprentice_page(found, out)
+    print(told(apprentice_claims(found)))
     print(f"{found.made} parts made, {sum(found.codes.values()) - found.made} kept from earlier; {page}")
 
 

@@ -7,14 +7,15 @@ the other half, B, count. So instances are always split by their targets.
 An apprentice *trained beforehand* is shown the instances of a baseline crawl, learns from them once, and then guides a
 crawl without learning more, as in section 3.5 of the paper. The *recall crawler* is the same, but it stays within the
 pages that the baseline fetched. An apprentice *switched on in mid-crawl* is the baseline until it has been trained: its
-first batch is so many pages, and before that a link has the relevance of its source.
+first batch is so many pages, and before that a link has the relevance of its source. A *primed* one begins with what it
+learnt in an earlier crawl, as a project does that was made with `forager new --apprentice-from`, and goes on learning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 import numpy as np
@@ -26,6 +27,7 @@ from forager.crawl.loop import Crawl
 from forager.errors import ForagerError
 from forager.registry import Spec
 from forager.types import (
+    RELEVANT,
     Combine,
     Critic,
     Evidence,
@@ -38,12 +40,15 @@ from forager.types import (
     Mask,
     Page,
     Parts,
+    Persists,
     Ragged,
     ScoredLinks,
     Strategy,
+    Terms,
     Trace,
     Url,
     Visit,
+    WeighsWords,
 )
 from forager.web.scope import Scope
 from forager_lab.laboratory import Laboratory
@@ -108,25 +113,25 @@ def gather(lab: Laboratory, trial: Trial, order: Sequence[Url]) -> CrawlInstance
     judged = trial.critic.judge(pages)
     place = {page.url: at for at, page in enumerate(pages)}
     leads = [np.array([place.get(lab.web.final(url), -1) for url in page.links.targets], np.int64) for page in pages]
-    relevance = np.array([judgement.relevance for judgement in judged], np.float32)
-    visits = [
-        _visit(page, judgement, at, targets, relevance)
-        for at, (page, judgement, targets) in enumerate(zip(pages, judged, leads, strict=True))
-    ]
+    visits = list(_visits(pages, judged, leads))
     links = [np.flatnonzero(targets >= 0) for targets in leads]
     sources = np.repeat(np.arange(len(pages)), [len(rows) for rows in links])
     targets = [those[rows] for those, rows in zip(leads, links, strict=True)]
     return CrawlInstances(visits, sources, np.concatenate([_NO_PLACES, *links]), np.concatenate([_NO_PLACES, *targets]))
 
 
-def _visit(page: Page, judgement: Judgement, at: int, targets: Places, relevance: Floats) -> Visit:
-    """The visit of the page as the at-th of its crawl. It knows the relevance of the pages fetched before."""
-    before = (targets >= 0) & (targets < at)
-    known = np.where(before, relevance[targets], np.float32(np.nan))
-    nothing = np.zeros(len(targets), np.int32)
-    return Visit(
-        page, page.links, judgement, Trace(at, at, at, 0, 0.0, _NO_INLINKS), Known(known, nothing, nothing)
-    )  # fmt: skip
+def _visits(pages: Sequence[Page], judged: Sequence[Judgement], leads: Sequence[Places]) -> Iterator[Visit]:
+    """The visits of the pages, in order. Each knows what the crawl knew then of the targets of its links."""
+    relevance = np.array([judgement.relevance for judgement in judged], np.float32)
+    inlinks, good = np.zeros(len(pages), np.int32), np.zeros(len(pages), np.int32)
+    for at, (page, judgement, targets) in enumerate(zip(pages, judged, leads, strict=True)):
+        inside = targets >= 0
+        before = np.where(inside & (targets < at), relevance[targets], np.float32(np.nan))
+        known = Known(before, np.where(inside, inlinks[targets], 0), np.where(inside, good[targets], 0))
+        yield Visit(page, page.links, judgement, Trace(at, at, at, 0, 0.0, _NO_INLINKS), known)
+        linked = np.unique(targets[inside])
+        inlinks[linked] += 1
+        good[linked] += judgement.relevance >= RELEVANT
 
 
 def random_half(urls: Sequence[Url], seed: int, run: int) -> frozenset[Url]:
@@ -145,6 +150,8 @@ def split_by_target(instances: CrawlInstances, seed: int) -> Mask:
 
 # ---- crawls ---------------------------------------------------------------------------------------------------------
 
+COLUMNS = ("relevant", "expected", "raw", "sampled", "before", "after", "leads")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrawledPages:
@@ -154,30 +161,34 @@ class CrawledPages:
     relevant: Mask  # by truth
     expected: Floats  # by the critic
     raw: Floats  # by the critic, before calibration
+    sampled: Mask  # a critic had learnt from the page
     before: Floats  # scores of what waited when the apprentice was switched on, by the baseline
     after: Floats  # scores of the same links, by the apprentice
+    leads: Mask  # whether they lead to relevant pages, by truth
 
     def parts(self) -> Parts:
         """As it is kept."""
-        return {
-            "order": np.frombuffer(msgspec.json.encode(self.order), np.uint8),
-            "relevant": self.relevant,
-            "expected": self.expected,
-            "raw": self.raw,
-            "before": self.before,
-            "after": self.after,
-        }
+        order = np.frombuffer(msgspec.json.encode(self.order), np.uint8)
+        return {"order": order} | {name: getattr(self, name) for name in COLUMNS}
 
     @classmethod
     def from_parts(cls, parts: Parts) -> CrawledPages:
         """What `parts` gave."""
         order = msgspec.json.decode(np.asarray(parts["order"]).tobytes(), type=tuple[str, ...])
-        scores = (parts[name] for name in ("relevant", "expected", "raw", "before", "after"))
-        return cls(tuple(Url(url) for url in order), *scores)
+        return cls(tuple(Url(url) for url in order), *(parts[name] for name in COLUMNS))
 
 
-def crawl(lab: Laboratory, trial: Trial, strategy: Strategy, pages: int, *, watch: int | None = None) -> CrawledPages:
-    """Fetch so many pages. `watch`: after that many, note the scores of what waits before and after a re-scoring."""
+def crawl(
+    lab: Laboratory,
+    trial: Trial,
+    strategy: Strategy,
+    pages: int,
+    *,
+    watch: int | None = None,
+    sampled: Collection[Url] = (),
+) -> CrawledPages:
+    """Fetch so many pages. `watch`: after that many, note the scores of what waits before and after a re-scoring.
+    `sampled`: pages that a critic has learnt from."""
     loop = Crawl(
         CrawlConfig(
             seeds=tuple(trial.seeds), frontier=FrontierConfig(delay=0), stop=StopConfig(pages=pages), seed=trial.seed
@@ -189,24 +200,27 @@ def crawl(lab: Laboratory, trial: Trial, strategy: Strategy, pages: int, *, watc
         clock=VirtualClock(),
         read=lab.cache.read,
     )
-    visits: list[tuple[Url, float, float]] = []
+    visits: list[Visit] = []
     waiting: Ids = np.empty(0, np.int32)
     before = after = NO_SCORES
     for visit in loop:
-        visits.append((visit.page.url, visit.judgement.relevance, visit.judgement.raw))
+        visits.append(visit)
         if len(visits) == watch:  # it has learnt, but not yet scored again
             waiting, before = loop.frontier.waiting, loop.frontier.scores(loop.frontier.waiting)
         elif watch is not None and len(visits) == watch + 1:
             still = np.isin(waiting, loop.frontier.waiting)
-            before, after = before[still], loop.frontier.scores(waiting[still])
-    order = tuple(url for url, *_ in visits)
+            waiting, before, after = waiting[still], before[still], loop.frontier.scores(waiting[still])
+    order = tuple(visit.page.url for visit in visits)
+    leads = [lab.web.final(loop.facts.addresses[id]) in trial.relevant for id in waiting.tolist()]
     return CrawledPages(
         order,
         np.array([url in trial.relevant for url in order], bool),
-        np.array([relevance for _, relevance, _ in visits], np.float32),
-        np.array([raw for *_, raw in visits], np.float32),
+        np.array([visit.judgement.relevance for visit in visits], np.float32),
+        np.array([visit.judgement.raw for visit in visits], np.float32),
+        np.array([url in sampled for url in order], bool),
         before,
         after,
+        np.array(leads, bool),
     )
 
 
@@ -238,6 +252,11 @@ class OneScoreCritic:
     def fit(self, pages: Iterable[Page], labels: Iterable[str]) -> None:
         self._critic.fit(pages, labels)
 
+    def word_log_odds(self, terms: Terms) -> Floats:
+        if isinstance(self._critic, WeighsWords):
+            return self._critic.word_log_odds(terms)
+        return np.zeros(len(terms), np.float32)
+
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
         judged = self._critic.judge(pages)
         if self._raw:
@@ -259,11 +278,16 @@ class FrozenStrategy:
         return self._strategy.score(visit)
 
 
-def trained(lab: Laboratory, trial: Trial, spec: Spec, instances: CrawlInstances) -> FrozenStrategy:
-    """The strategy after it was shown these instances, page by page, as one batch. From then on it only scores."""
+def taught_by(lab: Laboratory, trial: Trial, spec: Spec, instances: CrawlInstances) -> Strategy:
+    """The strategy after it was shown these instances, page by page, as one batch.
+
+    One that chooses its window tries the windows on what it has not yet learnt. So it is shown two batches; of an odd
+    number of pages the last one teaches nothing.
+    """
     if not isinstance(strategy_for(lab, trial, spec), Learns):
         raise ForagerError(f"{spec} does not learn while crawling; this study needs one that does, such as apprentice")
-    learner = strategy_for(lab, trial, Spec(spec.name, {**spec.options, "batch": len(instances.visits)}))
+    batch = max(1, len(instances.visits) // (2 if spec.options.get("choose_window") else 1))
+    learner = strategy_for(lab, trial, Spec(spec.name, {**spec.options, "batch": batch}))
     assert isinstance(learner, Learns)
     ends = np.searchsorted(instances.sources, np.arange(len(instances.visits) + 1))
     relevance, source_relevance = instances.relevance, instances.source_relevance
@@ -273,4 +297,12 @@ def trained(lab: Laboratory, trial: Trial, spec: Spec, instances: CrawlInstances
         assert clues is not None, "a strategy without clues cannot learn from links"
         evidence = Evidence(clues.take(instances.links[rows]), relevance[rows], source_relevance[rows])
         learner.observe(visit, evidence)
-    return FrozenStrategy(learner)
+    return learner
+
+
+def primed(lab: Laboratory, trial: Trial, spec: Spec, earlier: Strategy) -> Strategy:
+    """A strategy that begins with what another one has learnt."""
+    fresh = strategy_for(lab, trial, spec)
+    if not isinstance(earlier, Persists) or not isinstance(fresh, Persists):
+        raise ForagerError(f"{spec} cannot keep what it learns")
+    return cast(Strategy, fresh.from_parts(earlier.parts()))

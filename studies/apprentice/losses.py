@@ -2,7 +2,8 @@
 
 Loss after n pages is the share of useless pages among those that count: by truth the share without the label, by the
 critic the mean of 1 - Pr. For crawls trained beforehand on half A only the pages of half B count, and so for the
-baseline beside them; n is always the number of all pages fetched.
+baseline beside them. Where critics are compared, the pages that one of them has learnt from do not count. n is always
+the number of all pages fetched.
 
     loss reduction = 1 - loss / loss of the baseline in the same run
 
@@ -51,17 +52,26 @@ def lost(crawled: CrawledPages, by: By) -> Reals:
     return np.asarray(~crawled.relevant if by == "truth" else 1 - crawled.expected, np.float64)
 
 
-def counted(crawled: CrawledPages, without: frozenset[Url]) -> Mask:
-    """Which pages count: all but those of the half that was learnt from."""
-    return np.array([url not in without for url in crawled.order], bool)
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Which pages of a crawl count."""
+
+    half: bool = False  # only those of half B, which nobody was taught
+    new: bool = False  # only those that no critic has learnt from
+
+    def __call__(self, crawled: CrawledPages, half_a: frozenset[Url]) -> Mask:
+        counts = ~crawled.sampled if self.new else np.ones(len(crawled.order), bool)
+        return counts & np.array([url not in half_a for url in crawled.order], bool) if self.half else counts
 
 
-def loss(crawled: CrawledPages, pages: int, by: By, without: frozenset[Url] = frozenset()) -> Figure:
+EVERY, HALF_B, NEW, NEW_B = Counting(), Counting(half=True), Counting(new=True), Counting(half=True, new=True)
+
+
+def loss(crawled: CrawledPages, pages: int, by: By, counts: Mask) -> Figure:
     """The loss after so many pages. None if the crawl ended before, or if no page counts."""
-    counts = counted(crawled, without)[:pages]
-    if len(crawled.order) < pages or not counts.any():
+    if len(crawled.order) < pages or not counts[:pages].any():
         return None
-    return float(lost(crawled, by)[:pages][counts].mean())
+    return float(lost(crawled, by)[:pages][counts[:pages]].mean())
 
 
 def reduction(ours: Figure, baseline: Figure) -> Figure:
@@ -81,18 +91,17 @@ def reduction_of(
     pages: int,
     by: By,
     *,
-    halved: bool = False,
+    counting: Counting = EVERY,
     first: int = 0,
-    most: int | None = None,
 ) -> MeanOverRuns:
     """The loss reduction against its baseline: mean over the runs that have this crawl, without the `first` ones.
 
-    `most`: only so many runs are looked at. `halved`: only half B counts. If the baseline of some run lost nothing,
-    that run has no reduction; then the result is the reduction of the mean losses.
+    If the baseline of some run lost nothing, that run has no reduction; then the result is the reduction of the mean
+    losses.
     """
-    runs = runs_of(study, topic, name)[first:most]
+    runs = runs_of(study, topic, name)[first:]
     pair = name, study.plan.baseline_of(name)
-    ours, theirs = (losses(study, topic, each, pages, by, runs, halved=halved) for each in pair)
+    ours, theirs = (losses(study, topic, each, pages, by, runs, counting) for each in pair)
     found = [reduction(mine, base) for mine, base in zip(ours, theirs, strict=True)]
     if None in found and None not in ours and None not in theirs:
         return MeanOverRuns(reduction(mean(ours), mean(theirs)), None, of_means=True)
@@ -105,19 +114,25 @@ def horizons(study: ApprenticeStudy, topic: str) -> list[int]:
 
 
 def losses(
-    study: ApprenticeStudy, topic: str, name: str, pages: int, by: By, runs: Sequence[int], *, halved: bool = False
+    study: ApprenticeStudy,
+    topic: str,
+    name: str,
+    pages: int,
+    by: By,
+    runs: Sequence[int],
+    counting: Counting = EVERY,
 ) -> list[Figure]:
     """The loss in each of the runs."""
-    return [
-        loss(study.crawls[topic, run, name], pages, by, study.halves[run] if halved else frozenset())
-        for run in runs
-    ]  # fmt: skip
+    found = [study.crawls[topic, run, name] for run in runs]
+    counts = [counting(crawled, study.halves[run]) for crawled, run in zip(found, runs, strict=True)]
+    return [loss(crawled, pages, by, each) for crawled, each in zip(found, counts, strict=True)]
 
 
-def pages_counted(study: ApprenticeStudy, topic: str, name: str, pages: int) -> float:
-    """Pages of half B among the first so many, mean over the runs."""
+def pages_counted(study: ApprenticeStudy, topic: str, name: str, pages: int, counting: Counting) -> float:
+    """Pages that count among the first so many, mean over the runs."""
     runs = runs_of(study, topic, name)
-    return float(np.mean([counted(study.crawls[topic, run, name], study.halves[run])[:pages].sum() for run in runs]))
+    counts = [counting(study.crawls[topic, run, name], study.halves[run])[:pages] for run in runs]
+    return float(np.mean([each.sum() for each in counts]))
 
 
 # ---- curves ---------------------------------------------------------------------------------------------------------
@@ -129,7 +144,7 @@ def places(pages: int) -> list[int]:
 
 
 def lost_so_far(
-    study: ApprenticeStudy, topic: str, name: str, *, halved: bool = False, like: str | None = None
+    study: ApprenticeStudy, topic: str, name: str, *, counting: Counting = EVERY, like: str | None = None
 ) -> tuple[list[int], list[float]]:
     """A curve as the paper draws it: the number of pages that count, and the sum of 1 - Pr over them, up to R pages.
 
@@ -138,7 +153,7 @@ def lost_so_far(
     sums = []
     for run in runs_of(study, topic, like or name):
         crawled = study.crawls[topic, run, name]
-        counts = counted(crawled, study.halves[run] if halved else frozenset())[: study.sizes[topic]]
+        counts = counting(crawled, study.halves[run])[: study.sizes[topic]]
         sums.append(np.cumsum(lost(crawled, "critic")[: len(counts)][counts]))
     reach = min(len(each) for each in sums)
     at = places(reach) if reach else []
@@ -179,22 +194,22 @@ def slope(crawled: CrawledPages, first: int, last: int, by: By) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class LossAroundSwitch:
-    """The mean loss of a page, in as many pages before as after the apprentice was switched on; means over the runs."""
+    """The mean loss of a page, in as many pages before as after the apprentice was switched on; a value for a run."""
 
-    before: Figure
-    after: Figure
-    baseline: Figure  # in the same pages after, if the baseline goes on
+    before: list[Figure]
+    after: list[Figure]
+    baseline: list[Figure]  # in the same pages after, if the baseline goes on
 
 
-def around_switch(study: ApprenticeStudy, topic: str, name: str, by: By) -> LossAroundSwitch:
-    """The loss before and after the apprentice was switched on, in this crawl."""
+def around_switch(study: ApprenticeStudy, topic: str, name: str, by: By, first: int = 0) -> LossAroundSwitch:
+    """The loss before and after the apprentice was switched on, in this crawl. `first`: so many runs are left out."""
     at = max(1, study.sizes[topic] // 2)
     reach = max(1, at // 2)
-    crawls = _pairs(study, topic, name)
+    crawls = _pairs(study, topic, name)[first:]
     return LossAroundSwitch(
-        mean([slope(ours, at - reach, at, by) for ours, _ in crawls]),
-        mean([slope(ours, at, at + reach, by) for ours, _ in crawls]),
-        mean([slope(theirs, at, at + reach, by) for _, theirs in crawls]),
+        [slope(ours, at - reach, at, by) for ours, _ in crawls],
+        [slope(ours, at, at + reach, by) for ours, _ in crawls],
+        [slope(theirs, at, at + reach, by) for _, theirs in crawls],
     )
 
 

@@ -1,8 +1,8 @@
-"""Measures of what the words around a link say of its target, without crawling: figures 6 to 9, and section 3.8.
+"""Measures of what the words around a link say of its target, without crawling: figures 6 to 9.
 
-*Accuracy.* The learner is the apprentice's own naive Bayes over two buckets. An instance is positive if the raw
-relevance of its target is above the split that the learner chose, and it is called positive if Pr(high) > 1/2. The
-learner learns from the instances of one half of the targets and is tested on those of the other half.
+*Accuracy.* The learner is the apprentice's own naive Bayes over two buckets. An instance is positive if the relevance
+of its target is above the split that the learner chose, and it is called positive if Pr(high) > 1/2. The learner learns
+from the instances of one half of the targets and is tested on those of the other half.
 
 *Information gain* of a feature f = <t,d>, in bits, with H the entropy and C the bucket (low or high) of an instance:
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from forager.learn.naive_bayes import HashedNaiveBayes, split_of
 from forager.strategies.apprentice.features import ContextWindow, LinkContext, WordFeature
-from forager.types import Floats, Ids, Mask, Ragged
+from forager.types import Floats, Ids, Mask, Ragged, Terms
 from forager_lab.metrics import Figure
 from studies.apprentice.crawls import CrawlInstances, split_by_target
 
@@ -40,14 +40,16 @@ FEWEST = 5  # instances a feature must occur in, for its gain to count
 KINDS: tuple[WordFeature, ...] = ("offset", "words", "distance", "path")
 OFFSETS = tuple(range(-D_MAX, D_MAX + 1))
 USUAL = 5  # d_max of the apprentice
+SPREAD = 0.5  # what a word counts at the next offsets, where it is spread
+SIDE_BY_SIDE = LinkContext("offset", USUAL, MOST, rows=True)
 NAMED = 8  # tags that have a name in the figure
 
 Reals: TypeAlias = NDArray[np.float64]
 Figures: TypeAlias = dict[str, Any]  # plain values only
 
 
-def offline_figures(instances: CrawlInstances, classes: Sequence[str], *, most: int, seeds: int, seed: int) -> Figures:
-    """All measures of the instances of one crawl: figures 6 to 9 on a sample of them, then the further features."""
+def offline_figures(instances: CrawlInstances, *, most: int, seeds: int, seed: int) -> Figures:
+    """Figures 6 to 9, and what belongs to them, on a sample of the instances of one crawl."""
     sample = instances.sample(most, seed)
     words = WindowFeatures.of(sample)
     high = sample.relevance > split_of(sample.relevance)
@@ -56,15 +58,21 @@ def offline_figures(instances: CrawlInstances, classes: Sequence[str], *, most: 
         "sample": len(sample),
         "targets": len(np.unique(sample.targets)),
         "positive": float(high.mean()),
+        "medians": [_median(sample.relevance[~high]), _median(sample.relevance[high])],
         "accuracy": {
             kind: [as_list(mean_accuracy(words.within(kind, d), sample, seeds)) for d in range(D_MAX + 1)]
             for kind in KINDS
         },
+        "spread": as_list(mean_accuracy(features(sample, SIDE_BY_SIDE), sample, seeds, spread=SPREAD)),
+        "window": [window_chosen(words, sample, seed) for seed in range(seeds)],
         "gain": gains(words, high),
         "chance": chance_gains(words, high, sample.targets, seed),
         **leaves_around(sample),
-        "features": other_features(instances, classes, most=most, seeds=seeds, seed=seed),
     }
+
+
+def _median(values: Floats) -> Figure:
+    return float(np.median(values)) if len(values) else None
 
 
 # ---- accuracy -------------------------------------------------------------------------------------------------------
@@ -79,9 +87,12 @@ class InstanceAccuracy:
     all: float
 
 
-def accuracy(clues: Ragged, relevance: Floats, learnt: Mask) -> InstanceAccuracy | None:
-    """Learn from some instances and test on the others. None if one side lacks one of the two kinds."""
-    learner = HashedNaiveBayes(SIZE)
+def accuracy(clues: Ragged, relevance: Floats, learnt: Mask, *, spread: float = 0.0) -> InstanceAccuracy | None:
+    """Learn from some instances and test on the others. None if one side lacks one of the two kinds.
+
+    `spread`: what a word counts at the next offsets; these must stand side by side in the table.
+    """
+    learner = HashedNaiveBayes(SIZE, spread=spread)
     learner.learn(clues.take(np.flatnonzero(learnt)), relevance[learnt])
     model = learner.linear()
     if model is None or learner.split is None:
@@ -94,12 +105,33 @@ def accuracy(clues: Ragged, relevance: Floats, learnt: Mask) -> InstanceAccuracy
     return InstanceAccuracy(float(right[~high].mean()), float(right[high].mean()), float(right.mean()))
 
 
-def mean_accuracy(clues: Ragged, instances: CrawlInstances, seeds: int) -> InstanceAccuracy | None:
+def mean_accuracy(
+    clues: Ragged, instances: CrawlInstances, seeds: int, *, spread: float = 0.0
+) -> InstanceAccuracy | None:
     """The mean over so many splits of the targets."""
     relevance = instances.relevance
-    found = [accuracy(clues, relevance, split_by_target(instances, seed)) for seed in range(seeds)]
+    found = [accuracy(clues, relevance, split_by_target(instances, seed), spread=spread) for seed in range(seeds)]
     known = [(each.negative, each.positive, each.all) for each in found if each is not None]
     return InstanceAccuracy(*np.mean(known, axis=0).tolist()) if known else None
+
+
+def window_chosen(words: WindowFeatures, instances: CrawlInstances, seed: int) -> Figures | None:
+    """The window that is best within the instances to learn from, split once more by target, and what it is worth.
+
+    `d_max`: the most accurate window, of equal ones the narrowest. `accuracy` and `usual`: of this window and of the
+    usual one on the instances to test on, which had no part in the choice.
+    """
+    learnt = split_by_target(instances, seed)
+    inner = instances.take(learnt)
+    tried = split_by_target(inner, seed + 1)
+    rows = np.flatnonzero(learnt)
+    found = [accuracy(words.within("offset", d).take(rows), inner.relevance, tried) for d in range(D_MAX + 1)]
+    known = [-1.0 if each is None else each.all for each in found]
+    best = int(np.argmax(known))
+    told = [accuracy(words.within("offset", d), instances.relevance, learnt) for d in (best, USUAL)]
+    if max(known) < 0 or None in told:
+        return None
+    return {"d_max": best, "accuracy": as_list(told[0]), "usual": as_list(told[1])}
 
 
 def as_list(found: InstanceAccuracy | None) -> list[float] | None:
@@ -110,24 +142,6 @@ def as_list(found: InstanceAccuracy | None) -> list[float] | None:
 def balanced(found: Sequence[float] | None) -> Figure:
     """Of such a list: the mean of the accuracy on negatives and of that on positives."""
     return None if found is None else (found[0] + found[1]) / 2
-
-
-def other_features(
-    instances: CrawlInstances, classes: Sequence[str], *, most: int, seeds: int, seed: int
-) -> dict[str, list[float] | None]:
-    """Accuracy with the source's best class and with judged neighbours.
-
-    Only links that were found before their target was fetched: else the target itself may be among the neighbours.
-    """
-    sample = instances.take(instances.targets > instances.sources).sample(most, seed)
-    return {
-        name: as_list(mean_accuracy(features(sample, around), sample, seeds))
-        for name, around in {
-            "words": LinkContext("offset", USUAL, MOST),
-            "topics": LinkContext("offset", USUAL, MOST, tuple(classes), topics=1),
-            "cocitation": LinkContext("offset", USUAL, MOST, cocitation=True),
-        }.items()
-    }
 
 
 # ---- features -------------------------------------------------------------------------------------------------------
@@ -189,7 +203,8 @@ def gains(words: WindowFeatures, high: Mask) -> dict[str, list[float]]:
     """For each offset: mean and sum of the gain, and the number of features."""
     plain_words = words.kinds["words"]
     rows = np.repeat(np.arange(len(plain_words), dtype=np.uint64), plain_words.lengths)
-    found = [_gains(plain_words.values[at], rows[at], high) for at in (words.offsets == d for d in OFFSETS)]
+    places = [words.offsets == d for d in OFFSETS]
+    found = [gains_of_terms(plain_words.values[at], rows[at], high)[1] for at in places]
     return {
         "mean": [float(each.mean()) if len(each) else 0.0 for each in found],
         "sum": [float(each.sum()) for each in found],
@@ -197,15 +212,17 @@ def gains(words: WindowFeatures, high: Mask) -> dict[str, list[float]]:
     }
 
 
-def _gains(terms: NDArray[np.uint32], rows: NDArray[np.uint64], high: Mask) -> Reals:
+def gains_of_terms(terms: Terms, rows: NDArray[np.uint64], high: Mask) -> tuple[Terms, Reals]:
+    """The terms that occur in enough instances, each with its gain; `rows` are the instances they occur in."""
     once = np.unique(terms.astype(np.uint64) << np.uint64(32) | rows)  # a word counts once an instance
-    _, at = np.unique(once >> np.uint64(32), return_inverse=True)
+    distinct, at = np.unique(once >> np.uint64(32), return_inverse=True)
     in_high = high[(once & np.uint64(0xFFFFFFFF)).astype(np.intp)]
     present = np.bincount(at).astype(np.float64)
     with_high = np.bincount(at, in_high).astype(np.float64)
     enough = present >= FEWEST
     counts = int(high.sum()), int((~high).sum())
-    return information_gain(with_high[enough], (present - with_high)[enough], *counts)
+    gain = information_gain(with_high[enough], (present - with_high)[enough], *counts)
+    return distinct[enough].astype(np.uint32), gain
 
 
 def chance_gains(words: WindowFeatures, high: Mask, targets: NDArray[np.int64], seed: int) -> dict[str, list[float]]:

@@ -20,22 +20,36 @@ import numpy as np
 
 from forager.errors import ForagerError
 from forager.registry import Spec
-from forager.types import Url
+from forager.strategies.context_graph import ContextGraph
+from forager.types import Strategy, Url
 from forager_lab.cells import web_content
 from forager_lab.experiment import laboratory
 from forager_lab.laboratory import Laboratory
 from forager_lab.matrix import KEPT
 from forager_lab.protocol import STARTS, Trial, strategy_for, topic_trial
 from forager_lab.workers import Failed, work
-from studies.apprentice import crawls, offline
-from studies.apprentice.crawls import CrawledPages, CrawlInstances, OneScoreCritic, crawl, gather, trained, within
+from studies.apprentice import crawls, critics, offline, offline_features
+from studies.apprentice.crawls import (
+    CrawledPages,
+    CrawlInstances,
+    FrozenStrategy,
+    OneScoreCritic,
+    crawl,
+    gather,
+    primed,
+    taught_by,
+    within,
+)
+from studies.apprentice.critics import LayeredCritic, class_sample, taught_graph, taxonomy_trial
 from studies.apprentice.offline import offline_figures
+from studies.apprentice.offline_features import feature_figures
 from studies.apprentice.set_ups import (
     BASELINE,
-    CALIBRATED,
-    RECALL,
+    FIRST_RAW,
+    GRAPH,
+    PRINTED,
     ApprenticePlan,
-    Labels,
+    CriticKind,
     PlannedCrawl,
     SetUp,
     TopicRun,
@@ -45,7 +59,7 @@ from studies.kept_parts import Key, PartsFolder, code_behind
 
 OFFLINE = "offline"  # the part with the offline figures
 FIRST = 0  # the run whose instances the offline figures are made of
-RULES = 2  # raised when the same plan means other crawls: parts made by earlier rules are not used
+RULES = 3  # raised when the same plan means other crawls: parts made by earlier rules are not used
 
 
 # ---- a topic in a run -----------------------------------------------------------------------------------------------
@@ -59,48 +73,106 @@ class TopicRunCrawler:
     ) -> None:
         self.plan, self.topic_run, self.lab = plan, topic_run, lab
         self.baselines = dict(baselines)  # by name; those that are made are added
-        self._instances: dict[str, CrawlInstances] = {}  # of the baseline asked for last: they are large
+        self._instances: dict[tuple[str, CriticKind], CrawlInstances] = {}  # those asked for last: they are large
+
+    # ---- critics
 
     @cached_property
     def trial(self) -> Trial:
-        """Critic, start and truth."""
-        critic = Spec.parse(self.plan.critic)
-        return topic_trial(self.lab, self.topic_run.topic, critic, run=self.topic_run.run, seed=self.plan.seed)
+        """Start, truth, and the critic with two classes."""
+        return topic_trial(
+            self.lab, self.topic_run.topic, self._critic, run=self.topic_run.run, seed=self.plan.seed
+        )  # fmt: skip
 
-    def classroom(self, labels: Labels) -> Trial:
+    @property
+    def _critic(self) -> Spec:
+        return Spec.parse(self.plan.critic)
+
+    @cached_property
+    def _of_classes(self) -> dict[Url, str]:
+        """The pages that the critic with many classes learns from."""
+        return class_sample(self.lab, self.topic_run.topic, self.plan.seed + self.topic_run.run)
+
+    @cached_property
+    def _taxonomy(self) -> Trial:
+        return taxonomy_trial(self.lab, self.trial, self._critic, self._of_classes)
+
+    @cached_property
+    def graph(self) -> ContextGraph:
+        """Taught on half A."""
+        return taught_graph(self.lab, self.trial, self._half)
+
+    @cached_property
+    def sampled(self) -> frozenset[Url]:
+        """All pages that one of the critics learns from."""
+        return self.trial.trained.union(self._of_classes)
+
+    @cached_property
+    def _half(self) -> frozenset[Url]:
+        return half_of(self.lab, self.plan, self.topic_run.run)
+
+    def classroom(self, set_up: SetUp) -> Trial:
         """The trial with one score only, the raw or the calibrated one: crawls go by it, learners are taught it."""
-        return replace(self.trial, critic=OneScoreCritic(self.trial.critic, labels))
+        trial = self._taxonomy if set_up.critic == "taxonomy" else self.trial
+        if set_up.critic == "layers":
+            return replace(trial, critic=LayeredCritic(trial.critic, set_up.labels, self.graph))
+        return replace(trial, critic=OneScoreCritic(trial.critic, set_up.labels))
+
+    # ---- instances
 
     def instances(self, set_up: SetUp) -> CrawlInstances:
         """Of the baseline of a set-up, with its labels."""
-        if set_up.baseline not in self._instances:
+        kind = set_up.baseline, set_up.critic
+        if kind not in self._instances:
             order = self.baselines[set_up.baseline].order
-            self._instances = {set_up.baseline: gather(self.lab, self.classroom(set_up.labels), order)}
-        return self._instances[set_up.baseline]
+            self._instances = {kind: gather(self.lab, self.classroom(set_up), order)}
+        return self._instances[kind]
 
     def of_half(self, instances: CrawlInstances) -> CrawlInstances:
         """Those whose targets are in half A."""
-        chosen = half_of(self.lab, self.plan, self.topic_run.run)
-        inside = np.array([visit.page.url in chosen for visit in instances.visits], bool)
+        inside = np.array([visit.page.url in self._half for visit in instances.visits], bool)
         return instances.take(inside[instances.targets])
+
+    # ---- crawls
 
     def crawl(self, planned: PlannedCrawl) -> CrawledPages:
         """Make this crawl."""
-        lab, trial, spec = self.lab, self._trial(planned), planned.strategy
+        trial, strategy = self._trial(planned), self._strategy(planned)
+        found = crawl(self.lab, trial, strategy, planned.pages, watch=planned.watch, sampled=self.sampled)
+        if planned.strategy.name == BASELINE:
+            self.baselines[planned.name] = found
+        return found
+
+    def _strategy(self, planned: PlannedCrawl) -> Strategy:
+        lab, trial, spec = self.lab, self.classroom(planned.set_up), planned.strategy
+        if spec.name == GRAPH:
+            return self.graph
         if planned.taught is None:
-            found = crawl(lab, trial, strategy_for(lab, trial, spec), planned.pages, watch=planned.watch)
-            if spec.name == BASELINE:
-                self.baselines[planned.name] = found
-            return found
+            return strategy_for(lab, trial, spec)
+        taught = self._elsewhere(planned) if planned.taught == "another topic" else self._taught(planned)
+        return primed(lab, trial, spec, taught) if planned.learns_on else FrozenStrategy(taught)
+
+    def _taught(self, planned: PlannedCrawl) -> Strategy:
+        """By the instances of the baseline."""
         instances = self.instances(planned.set_up)
         lesson = self.of_half(instances) if planned.taught == "half" else instances
-        return crawl(lab, trial, trained(lab, trial, spec, lesson), planned.pages)
+        return taught_by(self.lab, self.classroom(planned.set_up), planned.strategy, lesson)
+
+    def _elsewhere(self, planned: PlannedCrawl) -> Strategy:
+        """By a crawl of another topic, with a critic for that one, as far as that topic has pages."""
+        topic = self.plan.other_topic(self.topic_run.topic)
+        size = len(self.lab.web.truth.relevant(topic))
+        there = TopicRunCrawler(self.plan, TopicRun(topic, self.topic_run.run, size), self.lab, {})
+        trial = there.classroom(planned.set_up)
+        learner = strategy_for(self.lab, trial, planned.strategy)
+        crawl(self.lab, trial, learner, size)
+        return learner
 
     def _trial(self, planned: PlannedCrawl) -> Trial:
-        if planned.strategy.name == BASELINE and planned.set_up.labels == CALIBRATED:
+        if planned.strategy.name == BASELINE and planned.set_up == SetUp(BASELINE).of_baseline:
             return self.trial  # it is taught nothing; so its record has both scores
-        trial = self.classroom(planned.set_up.labels)
-        if planned.name != RECALL:
+        trial = self.classroom(planned.set_up)
+        if not planned.recalls:
             return trial
         visits = self.instances(planned.set_up).visits[: planned.pages]
         return replace(trial, scope=within(self.lab, [visit.page for visit in visits]))
@@ -121,7 +193,8 @@ def key_of(plan: ApprenticePlan, content: str, topic_run: TopicRun, part: Planne
         return {**known, "part": part, "instances": plan.instances, "splits": plan.splits}
     return {
         **known, "part": part.name, "pages": part.pages, "taught": part.taught, "strategy": str(part.strategy),
-        "watch": part.watch, "labels": part.set_up.labels,
+        "watch": part.watch, "labels": part.set_up.labels, "classes": part.set_up.critic, "learns_on": part.learns_on,
+        "elsewhere": plan.other_topic(topic_run.topic) if part.taught == "another topic" else None,
     }  # fmt: skip
 
 
@@ -146,10 +219,20 @@ def make_missing(plan: ApprenticePlan, folder: PartsFolder, content: str, topic_
 
 
 def _offline(plan: ApprenticePlan, crawler: TopicRunCrawler) -> Mapping[str, Any]:
-    instances = crawler.instances(SetUp(BASELINE))
-    return offline_figures(
-        instances, crawler.trial.critic.classes, most=plan.instances, seeds=plan.splits, seed=plan.seed
-    )  # fmt: skip
+    """As printed, and with calibrated labels."""
+    kinds = {"raw": PRINTED[FIRST_RAW], "calibrated": SetUp(BASELINE)}
+    return {name: _offline_with(plan, crawler, set_up) for name, set_up in kinds.items()}
+
+
+def _offline_with(plan: ApprenticePlan, crawler: TopicRunCrawler, set_up: SetUp) -> Mapping[str, Any]:
+    """Of the pages of a baseline: figures 6 to 9, and what further features add, also with a critic of many classes."""
+    usual: dict[str, int] = {"most": plan.instances, "seeds": plan.splits, "seed": plan.seed}
+    instances = crawler.instances(set_up)
+    two = feature_figures(instances, crawler.trial.critic.classes, crawler.sampled, **usual)
+    room = crawler.classroom(replace(set_up, critic="taxonomy"))
+    many = gather(crawler.lab, room, crawler.baselines[set_up.baseline].order)
+    taxonomy = feature_figures(many, room.critic.classes, crawler.sampled, **usual)
+    return {**offline_figures(instances, **usual), "features": {"two": two, "taxonomy": taxonomy}}
 
 
 # ---- all of them ----------------------------------------------------------------------------------------------------
@@ -186,7 +269,8 @@ def run_apprentice_study(
     """
     if jobs < 1:
         raise ForagerError("--jobs must be at least 1")
-    lab, kept = laboratory(plan.web), PartsFolder(folder, code_behind(crawls, offline), fresh=fresh)
+    lab, code = laboratory(plan.web), code_behind(crawls, critics, offline, offline_features)
+    kept = PartsFolder(folder, code, fresh=fresh)
     content = web_content(lab.web)
     every = list(_topic_runs(plan, lab))
     todo = [each for each in every if any(kept.read(key) is None for key in _keys(plan, content, each))]

@@ -39,7 +39,7 @@ def visit_with(
     links = Links(targets, ("",) * count, first, last, ("html body a",) * count, ("",) * count)
     page = page_of("http://example.org/", "x")
     page = replace(page, leaves=tuple(leaves), terms=terms(leaves), links=links)
-    return visit_of(page, known=known)
+    return visit_of(page, known=known, seen_on=leads)
 
 
 @st.composite
@@ -120,6 +120,15 @@ def test_topics_are_the_best_classes_with_all_above_them() -> None:
     assert len(shared) == 4
 
 
+def test_topics_may_come_without_what_is_above_them() -> None:
+    visit = visit_with(["a"], [(0, 0)])
+    around = LinkContext(classes=("Arts.Music", "Science.Birds"), topics=1)
+    judged = replace(visit, judgement=Judgement(0.6, 0.6, np.array([0.1, 0.6], np.float32), ""))
+    alone = replace(around, prefixes=False)
+    assert alone.names(judged, 0) == ["a at 0", "topic Science.Birds"]
+    assert alone(judged)[0].tolist() == around(judged)[0][[0, 2]].tolist()
+
+
 def test_the_whole_class_vector_with_levels() -> None:
     visit = visit_with(["a"], [(0, 0)])
     around = LinkContext(classes=("Arts.Music", "Science.Birds", "Science.Physics"), vector=True)
@@ -171,6 +180,16 @@ def test_a_twin_does_not_tell_the_relevance_of_its_own_target() -> None:
     around = LinkContext(d_max=2, cocitation=True)
     told = [[name for name in around.names(visit, row) if "link" in name] for row in range(3)]
     assert told == [["irrelevant link at 2"], ["irrelevant link at 1"], ["relevant link at -2", "relevant link at -1"]]
+
+
+def test_a_redirect_to_its_own_target_does_not_tell_either() -> None:
+    """Of a redirect the crawl knows what it knows of the page it leads to. The third page was judged alike by chance,
+    but more pages link to it."""
+    visit = visit_with(["a", "b", "c"], [(0, 0), (1, 1), (2, 2)], known=[0.9, 0.9, 0.9], leads=[1, 2, 3])
+    visit = replace(visit, known=replace(visit.known, inlinks=np.array([4, 4, 5], np.int32)))
+    around = LinkContext(d_max=2, cocitation=True)
+    told = [[name for name in around.names(visit, row) if "link" in name] for row in range(3)]
+    assert told == [["relevant link at 2"], ["relevant link at 1"], ["relevant link at -2", "relevant link at -1"]]
 
 
 def test_steps_along_the_tree_by_the_paths_of_links() -> None:

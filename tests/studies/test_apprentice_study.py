@@ -3,63 +3,67 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from studies.__main__ import app
 from studies.apprentice import losses
+from studies.apprentice.courses import MAIN, RECALLING_PRINTED, SWITCHING
 from studies.apprentice.crawl_sections import batches
 from studies.apprentice.crawls import (
     CrawledPages,
-    CrawlInstances,
     FrozenStrategy,
     OneScoreCritic,
     crawl,
     gather,
+    primed,
     random_half,
     split_by_target,
-    trained,
+    taught_by,
 )
-from studies.apprentice.offline import (
-    OFFSETS,
-    WindowFeatures,
-    accuracy,
-    gains,
-    information_gain,
-    kept,
-    leaves_around,
-    shuffled,
-)
+from studies.apprentice.critics import SAMPLED, category, class_sample, taught_graph
+from studies.apprentice.losses import EVERY, HALF_B, NEW, NEW_B
 from studies.apprentice.page import write_apprentice_page
 from studies.apprentice.set_ups import (
     BASELINE,
+    BEST_RAW,
+    FIRST_RAW,
+    GRAPH,
     HALVED,
+    LAYERS,
     ONLINE,
+    PRIMED,
+    PRIMED_ELSEWHERE,
     RAW,
     RECALL,
     STEERED,
     SWITCHED,
-    VARIANTS,
+    TAXONOMY,
     ApprenticePlan,
     SetUp,
     TopicRun,
     planned_crawls,
+    variants,
 )
 from studies.apprentice.study import ApprenticeStudy, TopicRunCrawler, half_of, run_apprentice_study
 from studies.kept_parts import PartsFolder
 from typer.testing import CliRunner
 
 from forager.errors import ForagerError
+from forager.learn.focus import below
 from forager.registry import Spec
+from forager.strategies.apprentice.features import LinkContext
 from forager.strategies.apprentice.strategy import Apprentice
-from forager.types import Judgement, Learns, Page, Ragged, Rescores, Url
+from forager.types import Judgement, Learns, Page, Rescores, Url, WeighsWords
 from forager_lab import experiment
 from forager_lab.protocol import topic_trial
 from tests.small_web import WordCritic
-from tests.visits import page_of, visit_of
+from tests.visits import page_of
 
 WEB = "procedural:hosts=6:pages_per_host=25:links=12:length=2000"
 PLAN = ApprenticePlan(WEB, ("Business", "Business.Finance"), runs=2, side_runs=1, large=20, instances=300, splits=1)
@@ -89,93 +93,34 @@ def crawler(done: ApprenticeStudy) -> TopicRunCrawler:
     )
 
 
-def crawled(relevant: str, urls: str = "", expected: list[float] | None = None) -> CrawledPages:
-    """By truth, a letter a page: + or -."""
+def crawled(relevant: str, urls: str = "", expected: list[float] | None = None, sampled: str = "") -> CrawledPages:
+    """By truth, a letter a page: + or -. `sampled`: the pages that a critic has learnt from."""
     names = urls or "".join(chr(ord("a") + at) for at in range(len(relevant)))
     scores = np.array(expected if expected is not None else [0.5] * len(relevant), np.float32)
-    nothing = np.empty(0, np.float32)
+    nothing, none = np.empty(0, np.float32), np.empty(0, bool)
     order = tuple(Url(f"http://x.test/{name}") for name in names)
-    return CrawledPages(order, np.array([mark == "+" for mark in relevant]), scores, scores, nothing, nothing)
+    taught = np.array([name in sampled for name in names], bool)
+    good = np.array([mark == "+" for mark in relevant])
+    return CrawledPages(order, good, scores, scores, taught, nothing, nothing, none)
 
 
-# ---- arithmetic -----------------------------------------------------------------------------------------------------
-
-
-def test_information_gain_by_hand() -> None:
-    """4 high, 4 low. A feature in all high ones and no others tells all: 1 bit. One in 2 and 2 tells nothing. One in 2
-    high ones only: H = 1, with it 0, without it (2 high, 4 low) H(1/3) = .9183 in 6 of 8: gain 1 - .6887."""
-    found = information_gain(np.array([4.0, 2.0, 2.0]), np.array([0.0, 2.0, 0.0]), 4, 4)
-    assert found == pytest.approx([1.0, 0.0, 1 - 0.75 * 0.9182958], abs=1e-6)
-
-
-def test_gain_at_an_offset_counts_a_word_once_an_instance_and_needs_five() -> None:
-    """Word 1 at offset 0 of the five high ones, twice in the first; word 2 at offset 1 of four: too few to count."""
-    words = Ragged.of([[1, 1, 2], [1, 2], [1, 2], [1, 2], [1], [3], [3], [3], [3], [3]])
-    offsets = np.array([0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0], np.int32)
-    high = np.arange(10) < 5
-    found = gains(WindowFeatures(offsets, {"words": words}), high)
-    at = OFFSETS.index(0)
-    assert found["features"][at] == 2  # words 1 and 3
-    assert found["sum"][at] == pytest.approx(2.0)
-    assert found["mean"][at] == pytest.approx(1.0)
-    assert found["features"][at + 1] == found["sum"][at + 1] == found["mean"][at + 1] == 0
-
-
-def test_accuracy_by_hand() -> None:
-    """Feature 1 was seen in high ones, 2 in low ones. Of the tested, a high one has 2 and is told wrong."""
-    learnt = [([1], 1.0)] * 6 + [([2], 0.0)] * 6
-    tested = [([1], 0.9), ([2], 0.8), ([2], 0.1), ([2], 0.2), ([1], 0.0)]
-    clues = Ragged.of([row for row, _ in learnt + tested])
-    relevance = np.array([score for _, score in learnt + tested], np.float32)
-    found = accuracy(clues, relevance, np.arange(len(relevance)) < 12)
-    assert found is not None
-    assert (found.negative, found.positive, found.all) == pytest.approx((2 / 3, 1 / 2, 3 / 5))
-
-
-def test_accuracy_needs_both_kinds() -> None:
-    clues, learnt = Ragged.of([[1]] * 20), np.arange(20) < 10
-    assert accuracy(clues, np.zeros(20, np.float32), learnt) is None
-    assert accuracy(clues, np.array([0, 1] * 5 + [0] * 10, np.float32), learnt) is None
-
-
-def test_rows_lose_the_values_that_are_not_wanted() -> None:
-    rows = kept(Ragged.of([[1, 2], [], [3], [4, 5, 6]]), np.array([1, 0, 0, 1, 0, 1], bool))
-    assert [rows[at].tolist() for at in range(4)] == [[1], [], [], [4, 6]]
-
-
-def test_buckets_dealt_anew_belong_to_targets() -> None:
-    targets = np.repeat(np.arange(50), 4)
-    high = targets < 20
-    anew = shuffled(high, targets, seed=1)
-    assert anew.sum() == high.sum()
-    assert (anew != high).any()
-    assert all(len(set(anew[targets == each].tolist())) == 1 for each in range(50))
-
-
-def test_words_and_elements_around_a_link() -> None:
-    """Leaves: "one two", img, "a", the link "go", "after that", br."""
-    page = page_of("http://x.test/", "<p>one two<img src=i><b>a</b><a href=/v>go</a>after that<br></p>")
-    visit = visit_of(page)
-    alone = CrawlInstances([visit], np.array([0]), np.array([0]), np.array([0]))
-    found = leaves_around(alone)
-    at = {d: OFFSETS.index(d) for d in OFFSETS}
-    assert [found["mass"][at[d]] for d in (-3, -2, -1, 0, 1, 2)] == pytest.approx([2 / 6, 0, 1 / 6, 1 / 6, 2 / 6, 0])
-    assert [found["wordless"][at[d]] for d in (-3, -2, -1, 1, 2)] == [0, 1, 0, 0, 1]
-    assert found["tags"]["b"][at[-1]] == found["tags"]["img"][at[-2]] == 1
-    assert found["tags"]["p"][at[0]] == 0
+# ---- losses ---------------------------------------------------------------------------------------------------------
 
 
 def test_loss_counts_only_pages_that_were_not_learnt_from() -> None:
     """a+ b- c- d+ e-: of the first four 2 are lost; without a and b 1 of 2."""
-    found = crawled("+--+-", expected=[1.0, 0.5, 0.25, 1.0, 0.0])
-    learnt_from = frozenset({Url("http://x.test/a"), Url("http://x.test/b")})
-    assert losses.loss(found, 4, "truth") == 0.5
-    assert losses.loss(found, 4, "truth", learnt_from) == 0.5
-    assert losses.loss(found, 5, "truth", learnt_from) == pytest.approx(2 / 3)
-    assert losses.loss(found, 4, "critic") == pytest.approx(1.25 / 4)
-    assert losses.loss(found, 4, "critic", learnt_from) == pytest.approx(0.75 / 2)
-    assert losses.loss(found, 6, "truth") is None
-    assert losses.loss(found, 2, "truth", learnt_from) is None
+    found = crawled("+--+-", expected=[1.0, 0.5, 0.25, 1.0, 0.0], sampled="d")
+    half = frozenset({Url("http://x.test/a"), Url("http://x.test/b")})
+    every, half_b, new, new_b = (counting(found, half) for counting in (EVERY, HALF_B, NEW, NEW_B))
+    assert losses.loss(found, 4, "truth", every) == 0.5
+    assert losses.loss(found, 4, "truth", half_b) == 0.5
+    assert losses.loss(found, 5, "truth", half_b) == pytest.approx(2 / 3)
+    assert losses.loss(found, 4, "critic", every) == pytest.approx(1.25 / 4)
+    assert losses.loss(found, 4, "critic", half_b) == pytest.approx(0.75 / 2)
+    assert losses.loss(found, 5, "truth", new) == pytest.approx(3 / 4)
+    assert losses.loss(found, 5, "truth", new_b) == 1.0
+    assert losses.loss(found, 6, "truth", every) is None
+    assert losses.loss(found, 2, "truth", half_b) is None
 
 
 def test_reduction_overlap_and_slope() -> None:
@@ -205,7 +150,7 @@ def test_reduction_is_the_mean_of_the_runs() -> None:
     study = made_study(("----", "++--"), ("++--", "+++-"), ("----", "+---"))
     assert losses.reduction_of(study, "t", ONLINE, 4, "truth").value == pytest.approx((0.5 + 0.5 + 0.25) / 3)
     assert losses.reduction_of(study, "t", ONLINE, 4, "truth", first=1).value == pytest.approx((0.5 + 0.25) / 2)
-    assert losses.reduction_of(study, "t", ONLINE, 4, "truth", most=2).half == pytest.approx(0.0)
+    assert losses.reduction_of(study, "t", ONLINE, 4, "truth", first=1).half == pytest.approx(12.706 * 0.125, rel=1e-3)
 
 
 def test_where_a_baseline_lost_nothing_the_mean_losses_are_compared() -> None:
@@ -239,7 +184,7 @@ def test_no_page_learnt_from_is_counted(crawler: TopicRunCrawler, done: Apprenti
     lesson = crawler.of_half(crawler.instances(USUAL))
     learnt_from = {lesson.visits[at].page.url for at in lesson.targets.tolist()}
     ours = done.crawls["Business", 0, HALVED]
-    counted = losses.counted(ours, done.halves[0])
+    counted = HALF_B(ours, done.halves[0])
     assert learnt_from <= done.halves[0]
     assert 0 < counted.sum() < len(ours.order)
     assert not learnt_from & {url for url, counts in zip(ours.order, counted.tolist(), strict=True) if counts}
@@ -274,8 +219,7 @@ def test_the_recall_crawler_stays_within_the_baseline(done: ApprenticeStudy) -> 
 
 def test_trained_beforehand_is_trained_and_learns_no_more(crawler: TopicRunCrawler) -> None:
     lesson = crawler.of_half(crawler.instances(USUAL))
-    frozen = trained(crawler.lab, crawler.classroom(USUAL.labels), Spec("apprentice"), lesson)
-    assert isinstance(frozen, FrozenStrategy)
+    frozen = FrozenStrategy(taught_by(crawler.lab, crawler.classroom(USUAL), Spec("apprentice"), lesson))
     assert not isinstance(frozen, Learns | Rescores)
     fresh = Apprentice(classes=crawler.trial.critic.classes)
     visit = lesson.visits[0]
@@ -284,9 +228,19 @@ def test_trained_beforehand_is_trained_and_learns_no_more(crawler: TopicRunCrawl
     assert (frozen.score(visit).scores == frozen.score(visit).scores).all()
 
 
+def test_a_window_is_chosen_beforehand_too(crawler: TopicRunCrawler) -> None:
+    """Of two batches the second is tried before it is learnt."""
+    room, instances = crawler.classroom(USUAL), crawler.instances(USUAL)
+    chooses = taught_by(crawler.lab, room, Spec("apprentice", {"choose_window": True}), instances)
+    assert isinstance(chooses, Apprentice)
+    assert 0 < chooses.parts()["windows_seen"].sum() < len(instances)
+    assert chooses.parts()["pages"] == 0  # nothing waits to be learnt
+    assert chooses.parts()["instances"].sum() == len(instances)
+
+
 def test_what_does_not_learn_cannot_be_trained(crawler: TopicRunCrawler) -> None:
     with pytest.raises(ForagerError, match="does not learn"):
-        trained(crawler.lab, crawler.trial, Spec("best-first"), crawler.instances(USUAL))
+        taught_by(crawler.lab, crawler.trial, Spec("best-first"), crawler.instances(USUAL))
 
 
 def test_before_it_is_switched_on_the_crawl_is_the_baseline(done: ApprenticeStudy) -> None:
@@ -305,11 +259,128 @@ def test_the_critic_teaches_what_it_steers_by() -> None:
     assert (critic.classes, critic.focus, critic.version) == (WordCritic.classes, WordCritic.focus, WordCritic.version)
 
 
+def test_it_weighs_words_as_the_critic_behind_it_does(crawler: TopicRunCrawler) -> None:
+    page = crawler.instances(USUAL).visits[0].page
+    plain, weighing = crawler.trial.critic, crawler.classroom(USUAL).critic
+    assert isinstance(plain, WeighsWords)
+    assert isinstance(weighing, WeighsWords)
+    odds = weighing.word_log_odds(page.terms.values)
+    assert np.array_equal(odds, plain.word_log_odds(page.terms.values))
+    assert odds.any()
+    silent = OneScoreCritic(WordCritic(), "raw")
+    assert not silent.word_log_odds(page.terms.values).any()
+
+
 class HalfSure(WordCritic):
     """Its raw score is always 0."""
 
     def judge(self, pages: Sequence[Page]) -> list[Judgement]:
         return [replace(judgement, raw=0.0) for judgement in super().judge(pages)]
+
+
+# ---- critics with many classes and layers ---------------------------------------------------------------------------
+
+
+def test_a_page_has_one_category() -> None:
+    assert category(("People.Artists", "Art.Painting", "Art.Film"), "Art") == "Art.Painting"
+    assert category(("People.Artists", "Art.Painting"), "Music") == "People.Artists"
+    assert category((), "Art") == "none"
+
+
+def test_the_sample_of_classes_is_small_and_keeps_the_topic(crawler: TopicRunCrawler) -> None:
+    lab, truth = crawler.lab, crawler.lab.web.truth.labels
+    for topic in PLAN.topics:
+        sample = class_sample(lab, topic, seed=0)
+        sizes = Counter(sample.values())
+        assert max(sizes.values()) <= SAMPLED
+        assert len(sizes) > 2
+        inside = {url for url, name in sample.items() if below(name, topic)}
+        assert inside
+        assert inside == {url for url in sample if any(below(label, topic) for label in truth[url])}
+        assert class_sample(lab, topic, seed=1) != sample
+
+
+def test_relevance_is_the_sum_over_the_classes_of_the_topic() -> None:
+    web = "procedural:hosts=30:pages_per_host=30:links=12:length=2000"
+    crawler = TopicRunCrawler(replace(PLAN, web=web), TopicRun("Business", 0, 100), experiment.laboratory(web), {})
+    critic = crawler.classroom(replace(USUAL, critic="taxonomy")).critic
+    inside = np.array([below(name, "Business") for name in critic.classes])
+    assert 1 < inside.sum() < len(critic.classes) / 2
+    pages = [page for page in crawler.lab.pages(list(crawler.lab.web.truth.labels)[:20]) if page is not None]
+    for told in critic.judge(pages):
+        assert told.relevance == pytest.approx(told.topics[inside].sum(), abs=1e-5)
+        assert told.topics.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_pages_that_a_critic_learnt_from_do_not_count(crawler: TopicRunCrawler, done: ApprenticeStudy) -> None:
+    """By brute force: neither those of the usual critic nor those of the one with many classes."""
+    usual = topic_trial(crawler.lab, "Business", Spec("naive-bayes"), run=0, seed=0).trained
+    learnt_from = usual.union(class_sample(crawler.lab, "Business", seed=0))
+    for name in (ONLINE, f"{ONLINE}, {TAXONOMY}"):
+        found = done.crawls["Business", 0, name]
+        counted = {url for url, counts in zip(found.order, NEW(found, frozenset()).tolist(), strict=True) if counts}
+        assert counted == {*found.order} - learnt_from
+        assert 0 < len(counted) < len(found.order)
+
+
+def test_the_context_graph_sees_half_a_only_and_no_label(crawler: TopicRunCrawler, monkeypatch: Any) -> None:
+    read: set[Url] = set()
+    pages, half = crawler.lab.pages, half_of(crawler.lab, PLAN, 0)
+
+    def reading(urls: Sequence[Url]) -> Iterator[Page | None]:
+        read.update(urls)
+        return pages(urls)
+
+    monkeypatch.setattr(crawler.lab, "pages", reading)
+    blind = replace(crawler.trial, relevant=frozenset())
+    graph = taught_graph(crawler.lab, blind, half)
+    assert read == half
+    layers = {graph.layer(page)[0] for page in pages(sorted(half)) if page is not None}
+    assert len(layers) > 1
+
+
+def test_layers_are_further_classes_that_leave_relevance_alone(crawler: TopicRunCrawler) -> None:
+    plain, layered = (crawler.classroom(each).critic for each in (USUAL, replace(USUAL, critic="layers")))
+    assert layered.classes[: len(plain.classes)] == plain.classes
+    assert layered.classes[-1] == "layer.5"
+    page = crawler.instances(USUAL).visits[0].page
+    (one,), (other,) = plain.judge([page]), layered.judge([page])
+    assert (one.relevance, one.raw) == (other.relevance, other.raw)
+    layer, confidence = crawler.graph.layer(page)
+    assert other.topics[len(plain.classes) :].tolist() == [np.float32(confidence) * (at == layer) for at in range(6)]
+    around = LinkContext(classes=layered.classes, vector=True)
+    seen = replace(crawler.instances(USUAL).visits[0], judgement=other)
+    assert any(name.startswith(f"topic layer.{layer} at") for name in around.names(seen, 0))
+
+
+# ---- a prior --------------------------------------------------------------------------------------------------------
+
+
+def test_a_primed_apprentice_begins_with_what_was_learnt_and_goes_on(crawler: TopicRunCrawler) -> None:
+    spec, room = Spec("apprentice"), crawler.classroom(USUAL)
+    earlier = taught_by(crawler.lab, room, spec, crawler.of_half(crawler.instances(USUAL)))
+    begun = primed(crawler.lab, room, spec, earlier)
+    visit = crawler.instances(USUAL).visits[0]
+    assert np.array_equal(begun.score(visit).scores, earlier.score(visit).scores)
+    assert isinstance(begun, Apprentice)
+    assert begun.every == Apprentice().every  # its own batches, not the one it was taught in
+    learnt = begun.parts()["instances"].sum()
+    crawl(crawler.lab, room, begun, 110)
+    assert begun.parts()["instances"].sum() > learnt > 50
+    with pytest.raises(ForagerError, match="cannot keep"):
+        primed(crawler.lab, room, Spec("best-first"), earlier)
+
+
+def test_a_prior_from_elsewhere_is_of_another_topic(crawler: TopicRunCrawler, done: ApprenticeStudy) -> None:
+    assert [PLAN.other_topic(topic) for topic in PLAN.topics] == ["Business.Finance", "Business"]
+    planned = {each.name: each for each in planned_crawls(PLAN, TopicRun("Business", 0, done.sizes["Business"]))}
+    assert (planned[PRIMED].taught, planned[PRIMED].learns_on) == ("half", True)
+    assert planned[PRIMED_ELSEWHERE].taught == "another topic"
+    earlier = crawler._elsewhere(replace(planned[PRIMED_ELSEWHERE], options={"batch": 5}))
+    assert isinstance(earlier, Apprentice)
+    assert earlier.parts()["instances"] > 20
+    alone = replace(PLAN, topics=("Business",))
+    assert PRIMED_ELSEWHERE not in {each.name for each in planned_crawls(alone, TopicRun("Business", 0, 34))}
 
 
 # ---- all of it ------------------------------------------------------------------------------------------------------
@@ -323,8 +394,10 @@ def test_every_section_is_on_the_page_and_the_same_each_time(done: ApprenticeStu
         written.append({path.name: path.read_bytes() for path in [page, *(tmp_path / "apprentice").iterdir()]})
     assert written[0] == written[1]
     text = page.read_text()
-    for title in ("Loss reduction", *(f"Fig. {n}:" for n in range(4, 14)), "Figs. 13b, 14:", "§3.7:", "§3.8:"):
-        assert f"\n## {title}" in text
+    titles = ["Claim by claim", "Loss reduction", *(f"Fig. {n}:" for n in range(4, 14)), "Figs. 13b, 14:", "§3.7:"]
+    titles += ["§2.2.3, §3.8:", "§2.2:", "§1.2:", "§2.3, §3.4:", "Other learners"]
+    places = [text.index(f"\n## {title}") for title in titles]
+    assert places == sorted(places)
     assert "*Here*: The window matters." in text
     pictures = re.findall(r"\]\((apprentice/.*\.svg)\)", text)
     assert len(pictures) == len(set(pictures)) == len(list((tmp_path / "apprentice").iterdir()))
@@ -344,18 +417,21 @@ def test_every_crawl_has_a_baseline_of_its_own_policy_and_scores(done: Apprentic
     for name, each in planned.items():
         base = planned[name if each.strategy.name == BASELINE else PLAN.baseline_of(name)]
         assert (base.strategy.name, base.set_up.labels) == (BASELINE, each.set_up.labels)
+        assert (base.set_up.critic == TAXONOMY) == (each.set_up.critic == TAXONOMY)
         assert base.strategy.options["combine"] == SetUp(str(each.strategy)).policy
         assert base.pages >= each.pages
     assert PLAN.baseline_of(ONLINE) == BASELINE
     assert PLAN.baseline_of(STEERED) == f"{BASELINE}, noisy-or"
-    assert PLAN.baseline_of(f"{HALVED}, printed, first, raw") == f"{BASELINE}, first, raw"
-    assert PLAN.baseline_of(f"{ONLINE}, printed, best, raw") == f"{BASELINE}, {RAW}"
+    assert PLAN.baseline_of(f"{HALVED}, {FIRST_RAW}") == f"{BASELINE}, first, raw"
+    assert PLAN.baseline_of(f"{ONLINE}, {BEST_RAW}") == f"{BASELINE}, {RAW}"
+    assert PLAN.baseline_of(f"{ONLINE}, {TAXONOMY}, vector") == f"{BASELINE}, {TAXONOMY}"
+    assert PLAN.baseline_of(f"{HALVED}, {LAYERS}") == PLAN.baseline_of(GRAPH) == BASELINE
     assert SetUp("apprentice").policy == "first"
     assert SetUp("apprentice:form=sum").policy == "best"
 
 
 def test_with_raw_labels_both_sides_go_by_raw_scores(crawler: TopicRunCrawler, done: ApprenticeStudy) -> None:
-    for name in (f"{BASELINE}, raw", f"{BASELINE}, first, raw", f"{ONLINE}, printed, first, raw"):
+    for name in (f"{BASELINE}, raw", f"{BASELINE}, first, raw", f"{ONLINE}, {FIRST_RAW}"):
         crawled = done.crawls["Business", 0, name]
         assert np.array_equal(crawled.expected, crawled.raw)
     usual = done.crawls["Business", 0, BASELINE]
@@ -366,13 +442,15 @@ def test_with_raw_labels_both_sides_go_by_raw_scores(crawler: TopicRunCrawler, d
 
 def test_every_course_is_told_at_the_same_horizons(done: ApprenticeStudy, tmp_path: Path) -> None:
     text = write_apprentice_page(done, tmp_path / "apprentice").read_text()
-    for title in ("beforehand", "undivided", "online", "steered", "batch 300", "+ cocitation"):
-        (head,) = [line for line in text.splitlines() if line.startswith(f"| **{title}")]
+    titles = [course.title for course in (*MAIN, RECALLING_PRINTED, SWITCHING)]
+    titles += [f"{name}: {how}" for name in variants(PLAN.apprentice) for how in ("beforehand", "online")]
+    titles += ["batch 300", "the taxonomy: + vector, beforehand", "two classes: + co-citation, online"]
+    titles += ["another topic, all pages", "half A, goes on learning, half B", "words, vector and layers"]
+    for title in titles:
+        heads = [line for line in text.splitlines() if line.startswith(f"| **{title}**") and "at R/4" in line]
+        assert heads, title
         for by in ("truth", "critic"):
-            assert f"| {by} at R/4 | at R/2 | at R |" in head
-    for name in VARIANTS:
-        assert f"| **{name}: beforehand**" in text
-        assert f"| **{name}: online**" in text
+            assert all(f"| {by} at R/4 | at R/2 | at R |" in head for head in heads)
 
 
 def test_small_topics_have_no_variants_that_need_time(done: ApprenticeStudy) -> None:
@@ -381,14 +459,14 @@ def test_small_topics_have_no_variants_that_need_time(done: ApprenticeStudy) -> 
         for topic, size in done.sizes.items()
     )
     assert done.sizes["Business"] > PLAN.large >= done.sizes["Business.Finance"]
-    assert {"batch-300", "cocitation"} <= large
+    assert {f"{ONLINE}, batch 300", f"{ONLINE}, cocitation", PRIMED_ELSEWHERE, f"{HALVED}, {LAYERS}"} <= large
     assert small < large
     assert RECALL not in {
         planned.name for planned in planned_crawls(PLAN, TopicRun("Business", 1, 34))
     }  # not a side run
-    variants = batches(done).table
-    assert "| Business |" in variants
-    assert "Finance" not in variants
+    *_, last = batches(done).table.split("\n\n")
+    assert "| Business |" in last
+    assert "Finance" not in last
 
 
 def test_a_rerun_makes_nothing_and_a_lost_part_is_made_again_the_same(done: ApprenticeStudy, folder: Path) -> None:
@@ -443,6 +521,7 @@ def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     arguments = ["apprentice", "--web", WEB, "--topics", "Business.Finance", "--out", str(tmp_path / "docs" / "it")]
     outcome = CliRunner().invoke(app, arguments)
     assert outcome.exit_code == 0, outcome.output
+    assert "\n  if 70 % of the baseline's loss less the apprentice's is above zero" in outcome.output
     assert (tmp_path / "docs" / "it.md").read_text().startswith("# The apprentice: a study\n")
     assert (plans[0].web, plans[0].topics, plans[0].runs) == (WEB, ("Business.Finance",), 5)
 
@@ -460,7 +539,7 @@ def test_gathering_is_of_the_critic_of_the_trial(crawler: TopicRunCrawler, done:
     """The label is what the learner would be told in a crawl: raw scores, or calibrated ones."""
     trial = topic_trial(crawler.lab, "Business", Spec("naive-bayes"), run=0, seed=0)
     order = done.crawls["Business", 0, BASELINE].order[:20]
-    raw, calibrated = gather(crawler.lab, trial, order), gather(crawler.lab, crawler.classroom(USUAL.labels), order)
+    raw, calibrated = gather(crawler.lab, trial, order), gather(crawler.lab, crawler.classroom(USUAL), order)
     judged = trial.critic.judge([visit.page for visit in raw.visits])
     assert raw.relevance.tolist() == [np.float32(judged[at].raw) for at in raw.targets.tolist()]
     assert calibrated.relevance.tolist() == [np.float32(judged[at].relevance) for at in raw.targets.tolist()]

@@ -14,14 +14,16 @@ link hangs. It treats steps of equal name, id and classes as the same step: sibl
 Leaves may be long, so the number of words is limited: at most `most` words before an anchor count, and at most `most`
 words of it and `most` words after those. The words of a page are one flat array, so each window is a slice of it.
 
-Other features, if wanted: the names of the best classes of u, with the prefixes of their paths; all classes c of u with
-Pr(c|u) >= .01 as <c,level>, the level being the number of LEVELS that the probability reaches; <high,d> and <low,d>
-for the links to other pages within d_max whose target has been judged, high if its relevance is .5 or more.
+Other features, if wanted: the names of the best classes of u, with or without the prefixes of their paths; all classes
+c of u with Pr(c|u) >= .01 as <c,level>, the level being the number of LEVELS that the probability reaches; <high,d> and
+<low,d> for the links to other pages within d_max whose target has been judged, high if its relevance is .5 or more. Two
+links lead to the same page if their URLs are equal, or if both were judged and all that is known of them is equal: so
+it is where a URL redirects to the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, TypeAlias, TypeVar
@@ -33,7 +35,7 @@ from xxhash import xxh32_intdigest
 from forager.learn.linear import row_sums
 from forager.strategies.apprentice.windows import ALWAYS, tagged
 from forager.strategies.link_features import PageWords, side_by_side, texts_of
-from forager.types import RELEVANT, Floats, Ids, Links, Page, Ragged, Terms, Visit, WeighsWords, stretches
+from forager.types import RELEVANT, Floats, Ids, Known, Links, Page, Ragged, Terms, Visit, WeighsWords, stretches
 from forager.web.text import ROW_END, mix, mixed, salt_part, term_part, words
 
 WordFeature: TypeAlias = Literal["offset", "words", "distance", "path"]
@@ -58,6 +60,7 @@ class LinkContext:
     vector: bool = False  # all classes of the page with the level of their probability
     rows: bool = False  # the offsets of a word are neighbours in the table: feature <t,d> is feature <t,0> plus d
     places: bool = False  # features say how far away they stand, see windows.py
+    prefixes: bool = True  # the best classes are named with all that stands above them
 
     def __call__(self, visit: Visit) -> Ragged:
         """A row of features for each link."""
@@ -114,7 +117,8 @@ class LinkContext:
 
     def _classes(self, visit: Visit) -> list[tuple[str, int]]:
         best = np.argsort(-visit.judgement.topics, kind="stable")[: self.topics].tolist()
-        return list(dict.fromkeys(pair for at in best for pair in _prefixes(self.classes[at])))
+        first = 0 if self.prefixes else -1
+        return list(dict.fromkeys(pair for at in best for pair in _prefixes(self.classes[at])[first:]))
 
     def _levels(self, visit: Visit) -> list[tuple[str, int]]:
         """The classes of the page that are not quite out of the question, each with its level."""
@@ -128,7 +132,7 @@ class LinkContext:
     def _neighbours(self, visit: Visit) -> tuple[Ids, Ids, Positions]:
         """For each link the judged links to other pages within d_max: whether they are good, offsets, row ends."""
         first, last, relevance = visit.links.first_leaf, visit.links.last_leaf, visit.known.relevance
-        target = _numbered(visit.links.targets)
+        target, known = _numbered(visit.links.targets), _numbered(_as_known(visit.known))
         judged = np.flatnonzero(~np.isnan(relevance))
         begin = np.searchsorted(last[judged], first - self.d_max)  # links are ordered by both their ends
         end = np.searchsorted(first[judged], last + self.d_max, side="right")
@@ -136,7 +140,8 @@ class LinkContext:
         others = judged[stretches(begin, counts)]
         mine = np.repeat(np.arange(len(first)), counts)
         offsets = np.minimum(last[others] - first[mine], 0) + np.maximum(first[others] - last[mine], 0)
-        kept = target[others] != target[mine]  # another link to the same page would tell what is to be predicted
+        # another link to the same page would tell what is to be predicted
+        kept = (target[others] != target[mine]) & (known[others] != known[mine])
         ends = np.concatenate(([0], np.cumsum(np.bincount(mine[kept], minlength=len(first)))))
         return (relevance[others[kept]] >= RELEVANT).astype(np.int32), offsets[kept].astype(np.int32), ends
 
@@ -264,10 +269,16 @@ def tree_steps(links: Links, window: ContextWindow) -> Ids:
     return (lengths[nearest] + lengths[own] - 2 * shared[nearest, own]).astype(np.int32)
 
 
-def _numbered(texts: Sequence[str]) -> Positions:
-    """A number for each text, the same for equal ones, from 0 in the order of their first occurrence."""
-    number: dict[str, int] = {}
-    return np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
+def _numbered(values: Sequence[Hashable]) -> Positions:
+    """A number for each value, the same for equal ones, from 0 in the order of their first occurrence."""
+    number: dict[Hashable, int] = {}
+    return np.array([number.setdefault(value, len(number)) for value in values], np.int64)
+
+
+def _as_known(known: Known) -> list[Hashable]:
+    """All that is known of each target. Of a redirect it is what is known of the page that it leads to."""
+    columns = (known.relevance, known.inlinks, known.relevant_inlinks)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _shared_steps(paths: Sequence[str]) -> tuple[Ids, Ids]:

@@ -121,6 +121,7 @@ class Apprentice:
         vector: bool = False,
         spread: float = 0.0,
         choose_window: bool = False,
+        prefixes: bool = True,
     ) -> None:
         usual = DEFAULTS[form]
         self.form, self.every = form, usual.batch if batch is None else batch
@@ -130,7 +131,7 @@ class Apprentice:
         self.trust = usual.trust if trust is None else trust
         self.tau, self.active, self.labels = tau, active, labels
         self.context = LinkContext(
-            features, d_max, most, tuple(classes), topics, cocitation, vector, spread > 0, choose_window
+            features, d_max, most, tuple(classes), topics, cocitation, vector, spread > 0, choose_window, prefixes
         )
         self._words = LinkWordOdds(critic if form == "sum" and isinstance(critic, WeighsWords) else None)
         self._learner: HashedNaiveBayes | Regression = (
