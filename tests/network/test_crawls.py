@@ -85,7 +85,7 @@ def lost(folder: Path) -> list[str]:
 
 
 def wait_for_pages(folder: Path, count: int) -> None:
-    for _ in range(600):
+    for _ in range(6000):  # minutes, on a busy machine
         if (folder / "crawl.sqlite").exists():
             try:
                 if len(pages_of(folder)) >= count:
